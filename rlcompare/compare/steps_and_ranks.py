@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from math import fsum
 
 from rlcompare.compare import pairs
+from rlcompare.compare.evidence import number
 from rlcompare.compare.names import kind_of
 from rlcompare.compare.overall import mean
 from rlcompare.compare.records import Rank, Step
@@ -15,6 +17,9 @@ from rlcompare.model.words import SIDES, SideName
 
 LATE_ENOUGH = 0.02
 """A rank is no straggler if its delays sum to less than this fraction of the step: some rank is always last."""
+
+MOST_OF, FEW = 0.8, 3
+"""Part of the change that so many steps must hold for them to be named."""
 
 
 def _paired(key: Callable[[S], K], records: Iterable[S]) -> dict[K, tuple[S | None, S | None]]:
@@ -56,6 +61,17 @@ def steps_section(maker: SectionMaker, records: Sequence[Step], headline: str) -
         )
         rows.append(maker.timed_row(pair, "", ("position",)))
     return Section("steps", "ms", ("position",), matched_share(rows), "Steps are paired by position.", tuple(rows))
+
+
+def few_steps(steps: Section) -> list[str]:
+    """The names of the steps that hold most of the change, if they are few and the others hardly changed."""
+    changes = [number(row["delta"]) or 0.0 for row in steps.rows]
+    total = fsum(changes)
+    largest = sorted(range(len(changes)), key=lambda place: -changes[place] * total)
+    for count in range(1, min(FEW, len(changes) // 2) + 1):
+        if fsum(abs(changes[place]) for place in largest[count:]) <= (1 - MOST_OF) * abs(total):
+            return [str(steps.rows[place]["name"]) for place in sorted(largest[:count])]
+    return []
 
 
 def ranks_section(maker: SectionMaker, records: Sequence[Rank], headline: str) -> Section:

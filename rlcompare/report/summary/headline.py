@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from math import fsum
-
 from rlcompare.compare.overall import PATH
+from rlcompare.compare.steps_and_ranks import few_steps
 from rlcompare.language import tr
 from rlcompare.model.diff import Delta, Diff
 from rlcompare.report import quantity
-from rlcompare.report.step_parts import number_of
 from rlcompare.report.summary.item import SummaryItem
 from rlcompare.report.symptoms import symptom_parts
 from rlcompare.report.workload import workload_texts
@@ -16,9 +14,6 @@ from rlcompare.text import safe_text
 
 PROFILED = ("time.step", PATH, "time.device_span")
 """Headlines whose steps the profile has."""
-
-MOST_OF, FEW = 0.8, 3
-"""Part of the change that so many steps must hold for them to be named."""
 
 
 def headline_item(diff: Diff, delta: Delta | None) -> SummaryItem:
@@ -38,16 +33,14 @@ def headline_item(diff: Diff, delta: Delta | None) -> SummaryItem:
 
 
 def _in_few_steps(diff: Diff) -> tuple[str, ...]:
-    """The steps that hold most of the change of a profile, if they are few and the others hardly changed."""
-    rows = diff.sections["steps"].rows if diff.causes and diff.headline in PROFILED and "steps" in diff.sections else ()
-    changes = {safe_text(row["name"], 40): number_of(row["delta"]) for row in rows}
-    total = fsum(changes.values())
-    names = sorted(changes, key=lambda name: -changes[name] * total)
-    for count in range(1, min(FEW, len(names) // 2) + 1):
-        if fsum(abs(changes[name]) for name in names[count:]) <= (1 - MOST_OF) * abs(total):
-            listed = ", ".join(sorted(names[:count], key=list(changes).index))
-            return (tr("mostly in {n} of {all} steps: {names}", n=count, all=len(names), names=listed),)
-    return ()
+    """The steps of a profile that hold most of its change, if they are few."""
+    if not diff.causes or diff.headline not in PROFILED or "steps" not in diff.sections:
+        return ()
+    steps = diff.sections["steps"]
+    names = [safe_text(name, 40) for name in few_steps(steps)]
+    if not names:
+        return ()
+    return (tr("mostly in {n} of {all} steps: {names}", n=len(names), all=len(steps.rows), names=", ".join(names)),)
 
 
 def _memory(diff: Diff) -> tuple[str, ...]:
