@@ -45,10 +45,12 @@ def trend_of(values: Sequence[float]) -> tuple[float, float] | None:
         return None
     points = _blocks(values)
     slopes = _slopes(points)
+    slope = median(slopes)
     score = sum((value > 0) - (value < 0) for value in slopes)
-    correlation = _autocorrelation([point - median(slopes) * place for place, point in enumerate(points)])
+    rest = _without(slope, points)
+    correlation = _autocorrelation(rest)
     variance = BLOCKS * (BLOCKS - 1) * (2 * BLOCKS + 5) / 18 * (1 + correlation) / (1 - correlation)
-    return line_of(values) if abs(score) >= LEAST_SCORE * math.sqrt(variance) else None
+    return _ends(slope, rest) if abs(score) >= LEAST_SCORE * math.sqrt(variance) else None
 
 
 def line_of(values: Sequence[float]) -> tuple[float, float]:
@@ -58,7 +60,17 @@ def line_of(values: Sequence[float]) -> tuple[float, float]:
     """
     points = _blocks(values)
     slope = median(_slopes(points))
-    start = median(point - slope * place for place, point in enumerate(points))
+    return _ends(slope, _without(slope, points))
+
+
+def _without(slope: float, points: Sequence[float]) -> list[float]:
+    """What a line of this slope leaves of the points."""
+    return [point - slope * place for place, point in enumerate(points)]
+
+
+def _ends(slope: float, rest: Sequence[float]) -> tuple[float, float]:
+    """First and last value of the line, from what it leaves of the points."""
+    start = median(rest)
     return start - slope / 2, start + slope * (BLOCKS - 0.5)
 
 
