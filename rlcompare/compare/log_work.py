@@ -165,4 +165,5 @@ def _both(*errors: float | None) -> float | None:
 
 
 def is_more_than_luck(change: Change) -> bool:
+    """Whether the work changed by enough standard errors, and by enough of itself, to be a reason."""
     return change.is_telling and abs(change.relative) >= LEAST_WORK

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from rlcompare.compare.drift import LEAST_STEPS, line_of
 from rlcompare.compare.evidence import short
+from rlcompare.compare.health_levels import show
 from rlcompare.compare.names import unit_of
 from rlcompare.compare.onset import LEAST_LEVEL
 from rlcompare.compare.overall import SPEED
@@ -157,5 +158,5 @@ def _amount(value: float | None, unit: str) -> str:
     if value is None:
         return "—"
     if unit != "s":
-        return f"{value:.3g}" if abs(value) < 1000 else f"{value:,.0f}"
+        return show(value)
     return f"{value:,.1f} s" if abs(value) >= 100 else f"{value:.2f} s" if abs(value) >= 1 else f"{value:.3f} s"
