@@ -92,7 +92,10 @@ def fill(
 
 def is_snapshot(text: bytes) -> bool:
     """Whether a file that begins with this text is a snapshot, of either form."""
-    return _TORCHS_OWN.match(text) is not None or str(metadata_of(text).get("schema")).startswith(_FAMILY)
+    if _TORCHS_OWN.match(text):
+        return True
+    # Most files have no schema, and need not be parsed.
+    return b'"schema"' in text and str(metadata_of(text).get("schema")).startswith(_FAMILY)
 
 
 def metadata_of(text: bytes) -> dict[str, object]:
