@@ -144,6 +144,8 @@ def _many(random: Random) -> Sequence[str]:
 
 def _other(folder: Path, random: Random) -> str:
     path = folder / RUN
+    if path.is_dir():  # another mutator made it one
+        raise NotApplicableError
     path.unlink(missing_ok=True)
     _execute(path, random.choice((["CREATE TABLE t AS SELECT 1 AS a"], ["CREATE TABLE meta (key INTEGER)"], [])))
     return "another database"
