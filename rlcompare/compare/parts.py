@@ -41,6 +41,9 @@ SAME_CHANGE = 1.5
 LATE_START, BETWEEN_STEPS = "late start", "between steps"
 """Kinds of parts of the path: the step has begun on another rank, and not on the rank of the path; no step has."""
 
+FREE = "free"
+"""Kind of all time in which the device runs nothing, where only one side marks its steps."""
+
 ON_ONE = 0.8
 """Part of a cause that must come from one member of the runs for it to be named."""
 

@@ -77,6 +77,7 @@ def quality_findings(
     made += [finding for side in SIDES for finding in _apart(side, headline)]
     made += _memory(rollups.rows(records.MemoryPeak))
     made += [_idle(step, given) for step in rollups.rows(records.IdleStep)]
+    made += [_lone_marks(marks.side) for marks in rollups.rows(records.LoneMark)]
     made += [_lone_phases(ranges) for ranges in rollups.rows(records.LonePhase)]
     made += [_uneven(steps, given) for steps in rollups.rows(records.UnevenSteps)]
     made += [
@@ -229,6 +230,14 @@ def _idle(step: records.IdleStep, given: Mapping[SideName, SideInput]) -> Findin
     shown = ", ".join(members[:_SHOWN]) + (f" and {len(members) - _SHOWN} more" if len(members) > _SHOWN else "")
     text = f"nothing ran on the device in step {step.step} of {shown}: the whole step counts as preparing."
     return _finding("idle_step", step.side, CAUTION, _where(step, given) + text)
+
+
+def _lone_marks(side: SideName) -> Finding:
+    text = (
+        "only this side marks its steps, so the sides are compared from the first task on the device to the last. The"
+        " account shows the time in which the device runs nothing as one row, free."
+    )
+    return _finding("lone_marks", side, INFO, text)
 
 
 def _lone_phases(ranges: records.LonePhase) -> Finding:

@@ -194,6 +194,10 @@ class Level(NamedTuple):
     amounts: list[float]
 
 
+class LoneMark(NamedTuple):
+    side: SideName
+
+
 class LonePhase(NamedTuple):
     side: SideName
     phases: list[str]

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from math import fsum
 
 from rlcompare.compare.evidence import Evidence, moved, short
-from rlcompare.compare.parts import BETWEEN_STEPS, LATE_START, Basis, Candidate, Part, by_name, total, whole
+from rlcompare.compare.parts import BETWEEN_STEPS, FREE, LATE_START, Basis, Candidate, Part, by_name, total, whole
 
 MOST_OF = 0.8
 """Part of a kind's change that a few names must make up for them to be named, and not more than its inverse."""
@@ -27,6 +27,7 @@ _WAITS = {
     "python": "The time the device waits for Python code between operators {moved} per step.",
     "launch": "The time the device waits for the launch of its next task {moved} per step.",
     "queue": "The time between tasks that were already launched {moved} per step.",
+    FREE: "The time the device runs nothing between its first task and its last {moved} per step.",
     "unknown": "The time that the profile does not explain {moved} per step.",
     BETWEEN_STEPS: "The time between steps {moved} per step.",
     LATE_START: "The delay of the step behind the first rank {moved} per step.",
@@ -50,7 +51,7 @@ _LARGE, _FEW = 0.2, 3
 """Part of a kind's change from which a name is large, and how many may make it up."""
 
 _NO_OPERATOR = "The time in which no operator runs{where} {moved} per step."
-"""What ``python`` is in captures without a device."""
+"""What ``python`` and ``free`` are in captures without a device."""
 
 WHAT = {kind: kind.replace(" ", "_") for kind in (*_REASONS, *_WAITS)} | {"copy": "copies"}
 """``Cause.what`` of each kind of waiting."""
@@ -91,7 +92,7 @@ def _candidate(
 ) -> Candidate:
     where = "" if whole_kind else f" in {short(name)}"
     if not evidence.on_device:
-        template = _NO_OPERATOR if kind == "python" else template.replace("the device waits", "the step waits")
+        template = _NO_OPERATOR if kind in ("python", FREE) else template.replace("the device waits", "the step waits")
 
     if name == kind:
         template = template.replace(" ({name})", "").replace("calls {name}", "calls a collective")

@@ -240,6 +240,30 @@ def test_the_account_of_a_step_in_which_the_device_did_nothing_counts(tmp_path: 
     assert sum(float(row["baseline"] or 0) for row in rows) == 25.0
 
 
+@pytest.mark.parametrize("is_marked", [(True, False), (False, True), (True, True), (False, False)])
+def test_the_account_sums_to_the_change_even_if_only_one_side_marks_its_steps(
+    tmp_path: Path, is_marked: tuple[bool, bool]
+) -> None:
+    """A span of 14 ms, and one of 17: 4 ms before the first task and 6 after the last count if both sides know them."""
+    paths = []
+    for name, marked, compute, free in zip(("old", "new"), is_marked, (10, 12), (4, 5), strict=True):
+        wall = (compute + free + 10) * MS
+        made = store(tmp_path, name).capture().step(1, wall=wall if marked else None)
+        marks = {"step_ns": wall, "preparing_ns": 4 * MS, "tail_ns": 6 * MS} if marked else {}
+        paths.append(made.time(1, compute * MS, free=free * MS, **marks).done())
+    diff = compared(*paths)
+    rows = diff.sections["account"].rows
+    headline = diff.metric(diff.headline)
+    assert headline is not None
+    assert [sum(float(row[side] or 0) for row in rows) for side in ("baseline", "new", "delta")] == [
+        headline.baseline, headline.new, headline.delta
+    ]  # fmt: skip
+    free_rows = [(row["baseline"], row["new"]) for row in rows if row["kind"] == "free"]
+    assert free_rows == ([(4.0, 5.0)] if len(set(is_marked)) == 2 else [])
+    said = [finding.message for finding in diff.quality if finding.key == "lone_marks"]
+    assert len(said) == len(free_rows)
+
+
 def test_the_device_is_free_in_the_step_where_it_neither_computes_nor_communicates(tmp_path: Path) -> None:
     """Of 20 ms it computes 10 and communicates 5, of which 3 lie outside of computation."""
     made = store(tmp_path, "free").capture().step(1, wall=20 * MS)

@@ -39,6 +39,7 @@ _KINDS = {
     "launch": "launch",
     "late start": "start",
     "between steps": "start",
+    "free": "free",
     "unknown": "unknown",
 }
 """Kinds of rows of the account, by the kind that is drawn. All others are reasons on the host."""

@@ -252,5 +252,6 @@ def _words() -> dict[str, str]:
         "queue": tr("queue of the device"),
         "late_start": tr("late start"),
         "between_steps": tr("between steps"),
+        "free": tr("free"),
         "unknown": tr("unknown reason on the host"),
     }
