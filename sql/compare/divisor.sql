@@ -26,6 +26,9 @@ WITH present AS (   -- a capture has a domain if the table of the domain has its
     SELECT c.side, c.run, c.role, c.folder, c.member, 'device', count(DISTINCT t.step)
     FROM c_time AS t JOIN c_capture AS c USING (side, run, capture) WHERE t.comm_ns IS NOT NULL GROUP BY ALL
     UNION ALL
+    SELECT c.side, c.run, c.role, c.folder, c.member, 'step', count(DISTINCT t.step)
+    FROM c_time AS t JOIN c_capture AS c USING (side, run, capture) WHERE t.step_ns IS NOT NULL GROUP BY ALL
+    UNION ALL
     SELECT m.side, m.run, m.role, m.folder, m.member, p.domain, count(DISTINCT s.step) FILTER (WHERE s.selected OR p.whole)
     FROM (SELECT c.side, c.run, c.role, c.folder, c.member, p.domain, bool_or(p.whole) AS whole
           FROM present AS p JOIN c_capture AS c USING (side, run, capture) GROUP BY ALL) AS p

@@ -25,5 +25,5 @@ FROM placed AS p JOIN pathed AS s USING (side, run, role, folder) JOIN replicate
 UNION ALL
 SELECT a.side, a.run, a.capture, a.phase, a.kind, a.subject, a.op_type, a.host_op, a.core_type, a.input_dtypes, a.pieces, a.ns, '', a.divisor
 FROM c_account_divided AS a JOIN c_capture AS c USING (side, run, capture) CROSS JOIN comparable
-WHERE (side, run, c.role, c.folder) NOT IN (SELECT (side, run, role, folder) FROM pathed);
+WHERE a.domain = 'account' AND (side, run, c.role, c.folder) NOT IN (SELECT (side, run, role, folder) FROM pathed);
 CREATE TABLE c_path_named AS FROM named_of('c_path_divided');

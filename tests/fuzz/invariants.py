@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from rlcompare.compare.replicates import SIDE_NAMES
+
 Document = dict[str, Any]
 Contradiction = tuple[str, str]
 """Where it is, and what it is."""
@@ -35,7 +37,7 @@ _NO_TIMES = ("delta", "ratio", "share", "tflops", "gb_per_s", "bytes", "per_s")
 
 def contradictions(document: Document) -> Iterator[Contradiction]:
     """Each contradiction."""
-    yield from _overall(document["overall"])
+    yield from _overall(document)
     yield from _rows(document)
     yield from _causes(document)
     yield from _account(document)
@@ -47,7 +49,9 @@ def _close(a: float, b: float, size: float) -> bool:
     return abs(a - b) <= 1e-6 + 1e-9 * abs(size)
 
 
-def _overall(rows: Sequence[Mapping[str, Any]]) -> Iterator[Contradiction]:
+def _overall(document: Document) -> Iterator[Contradiction]:
+    rows: Sequence[Mapping[str, Any]] = document["overall"]
+    partly = " ".join(finding["message"] for finding in document["quality"] if finding["key"] == "partly_measured")
     for row in rows:
         for side in SIDES:
             value, place = row[side], f"overall.{row['metric']}.{side}"
@@ -60,6 +64,8 @@ def _overall(rows: Sequence[Mapping[str, Any]]) -> Iterator[Contradiction]:
                 yield place, f"{value} ms is beyond any sense"
         yield from _change(row, f"overall.{row['metric']}")
     for side in SIDES:
+        if SIDE_NAMES[side] in partly:
+            continue  # the parts are means over fewer ranks than the whole
         values = {row["metric"]: row for row in rows if row[side] is not None}
         for whole, parts in SUMS.items():
             names = [name for name in (whole, *parts) if name in values]

@@ -6,12 +6,15 @@ import gzip
 import json
 from collections import Counter
 from collections.abc import Callable
+from itertools import permutations
+from math import fsum
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from rlcompare.model.diff import Diff
 from rlcompare.sources.detect import find_runs
 from rlcompare.store.build import build_store
 from tests.sql.rollup_stores import compared
@@ -211,6 +214,8 @@ def longer_than(line: np.ndarray, least: int) -> np.ndarray:
         ("gpu-resnet50-dataloader-ab/resnet50_num_workers_4", "gpu-resnet50-dataloader-ab/resnet50_num_workers_0"),
         ("ascend-910b-2025-level01/db/level0", "ascend-910b-2025-level01/text/level1"),
         ("cpu-torch213-2rank/base", "cpu-torch213-2rank/changed"),
+        ("gpu-dlrm-8rank", "ascend-qwen3-pp2-2025q4"),
+        ("ascend-2023-advisor-fragments/kernel_details_pipe_2025.csv", "cpu-torch213-2rank/base"),
     ],
 )
 def test_the_changes_of_its_rows_sum_to_the_change_of_the_step(
@@ -221,11 +226,33 @@ def test_the_changes_of_its_rows_sum_to_the_change_of_the_step(
         run = find_runs(shared / "profiles" / profile)[0]
         build_store(run, tmp_path / f"{side}.duckdb", keep_events=False)
         stores.append(tmp_path / f"{side}.duckdb")
-    diff = compared(*stores)
-    step = next(delta for delta in diff.overall if delta.metric == "time.step")
-    for column, whole in (("baseline", step.baseline), ("new", step.new), ("delta", step.delta)):
-        assert whole is not None
-        assert sum(float(row[column] or 0) for row in diff.sections["account"].rows) == pytest.approx(whole, abs=1e-6)
+    assert_sums(compared(*stores))
+
+
+@pytest.mark.thorough
+def test_the_rows_of_all_pairs_of_runs_sum(shared: Path, tmp_path: Path) -> None:
+    stores: list[Path] = []
+    for profile in PROFILES:
+        for run in find_runs(shared / "profiles" / profile):
+            stores.append(tmp_path / f"{len(stores)}.duckdb")
+            build_store(run, stores[-1], keep_events=False)
+    for baseline, new in permutations(stores, 2):
+        assert_sums(compared(baseline, new))
+
+
+def assert_sums(diff: Diff) -> None:
+    """The rows of the account sum to the step, or to the span without marks; those of the path to the job's step."""
+    known = {delta.metric: delta for delta in diff.overall if delta.delta is not None}
+    sums = {"account": known.get("time.step", known.get("time.device_span")), "path": known.get("time.path")}
+    for section, whole in sums.items():
+        rows = diff.sections[section].rows
+        assert (whole is None) == (not rows), section
+        for column in ("baseline", "new", "delta") if whole else ():
+            total = fsum(float(row[column] or 0) for row in rows)
+            assert total == pytest.approx(getattr(whole, column), abs=1e-6), (section, column)
+    if diff.causes:
+        assert diff.unexplained is not None
+        assert fsum([*(cause.share for cause in diff.causes), diff.unexplained.share]) == pytest.approx(1, abs=1e-9)
 
 
 def test_the_cause_names_the_data_loader_and_its_milliseconds(shared: Path, tmp_path: Path) -> None:

@@ -77,6 +77,9 @@ def test_ranks_with_communication_alone_are_skipped_where_computation_is_average
     assert found(diff, "kernels", "MatMul")["baseline"] == 15.0
     skipped = [finding.message for finding in diff.quality if finding.key == "partly_measured"]
     assert any("Baseline" in text and "computation is unknown on 2 of 4 ranks" in text for text in skipped)
+    assert diff.headline == "time.device_span"
+    assert values(diff, "time.device_span") == (21.0, 21.0)
+    assert sum(float(row["baseline"] or 0) for row in diff.sections["account"].rows) == 21.0
 
 
 @pytest.mark.parametrize(("second", "has_path"), [(20, True), (None, False)])
@@ -262,6 +265,17 @@ def test_the_account_sums_to_the_change_even_if_only_one_side_marks_its_steps(
     assert free_rows == ([(4.0, 5.0)] if len(set(is_marked)) == 2 else [])
     said = [finding.message for finding in diff.quality if finding.key == "lone_marks"]
     assert len(said) == len(free_rows)
+
+
+def test_the_account_counts_the_ranks_whose_steps_the_headline_counts(tmp_path: Path) -> None:
+    """Steps of 24 ms on rank 0, and of 20 on rank 1, whose device was not recorded. Rank 2 marks none."""
+    made = store(tmp_path, "some").capture(0, 0).capture(1, 1).capture(2, 2)
+    made.step(1, 0, wall=24 * MS).time(1, 14 * MS, 0, step_ns=24 * MS).step(1, 1, wall=20 * MS)
+    path = made.step(1, 2).time(1, 10 * MS, 2).done()
+    diff = compared(path, path)
+    assert values(diff, "time.step") == (22.0, 22.0)
+    rows = {row["kind"]: row["baseline"] for row in diff.sections["account"].rows}
+    assert rows == {"compute": 7.0, "python": 5.0, "unknown": 10.0}
 
 
 def test_the_device_is_free_in_the_step_where_it_neither_computes_nor_communicates(tmp_path: Path) -> None:
