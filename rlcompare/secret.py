@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from base64 import b64decode
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
 HIDDEN = "***"
@@ -46,7 +46,7 @@ _TOKEN = r"""
     | \bglpat-[A-Za-z0-9_-]{8,}
     | \bpypi-[A-Za-z0-9_-]{16,}
     | \bxox[abeoprs]-[A-Za-z0-9-]{8,}
-    | \b[sprx]k-(?:proj|ant|live|test|svcacct|or-v1)-(?=[A-Za-z_-]*\d)[A-Za-z0-9_-]{8,}
+    | \b[sprx]k-(?:proj|ant|live|test|svcacct|or-v1)-(?=[A-Za-z_-]{0,100}\d)[A-Za-z0-9_-]{8,}
     | \b[sprx]k-(?=[A-Za-z]*\d)[A-Za-z0-9]{16,}
     | \b[sprx]k_(?:live|test)_[A-Za-z0-9]{8,}
     | \b(?:AKIA|ASIA)[A-Z0-9]{8,}
@@ -65,11 +65,7 @@ _SECRET_VALUE = re.compile(
     | (?:token|secret|passw(?:or)?d|passphrase|pwd|api_?key|access_?key|credentials?|authorization)["']?\s*[=:]
     | \b(?:sig|signature|auth)["']?\s*[=:]
     # "--api-key x", "mykey=x", ["--token", "x"] as a list is shown
-    | (?:key|token|secret|passw\w*|passphrase|pwd|credentials?)["']?(?:\s*[=:,]|\s)\s*["']?[^\s"']
-    # passwords that clients take behind one letter, where a capital one is another option: mysql -pX, curl -u name:X
-    | \b(?:mysql|mariadb|sshpass)[\w-]*\s(?:.*\s)?(?-i:-p)\s?\S
-    | \bcurl\s(?:.*\s)?(?-i:-u)\s?[^\s:]+:\S
-    | \bredis-cli\s(?:.*\s)?(?-i:-a)\s?\S
+    | (?:key|token|secret|passw\w{0,30}|passphrase|pwd|credentials?)["']?(?:\s*[=:,]|\s)\s*["']?[^\s"']
     | -----BEGIN
     """,
     re.IGNORECASE | re.VERBOSE,
@@ -87,22 +83,31 @@ SUSPICIOUS = (
 _SUSPICIOUS = re.compile(SUSPICIOUS)
 _TOKENS = re.compile(_TOKEN, re.VERBOSE)
 _URL = re.compile(
-    r"(?:(?<!\bpostgresql)(?<!\bpostgres)(?<!\bssh)://|://(?=[^/\s\"'<>]*:[^/\s\"'<>]*@))[^/\s\"'<>]*@", re.IGNORECASE
+    r"(?:(?<!\bpostgresql)(?<!\bpostgres)(?<!\bssh)://|://(?=[^/\s\"'<>:]*:[^/\s\"'<>]*@))[^/\s\"'<>]*@", re.IGNORECASE
 )
 """A name alone may be a token, but not of a database or a login: there it tells the reader whose password is wrong."""
 _HEADER = re.compile(r"\b((?:proxy-)?authorization|(?:set-)?cookie)(\"?'?\s*[:=]\s*\"?'?)[^\"'\r\n]+", re.IGNORECASE)
 _BEARER = re.compile(r"\b(bearer\s+)[A-Za-z0-9+/=._~-]{6,}", re.IGNORECASE)
 _BASIC = re.compile(r"\b(?P<scheme>basic\s+)(?P<value>[A-Za-z0-9+/]{8,}={0,2})", re.IGNORECASE)
 _PAIR = re.compile(
-    r"(?P<key>[A-Za-z_][\w.-]*)(?P<between>(?:\\?[\"'])?\s*(?:=(?!=)|:(?![:/\\]))\s*)"
-    r"(?P<value>\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|\\\"[^\"\\]*\\\"|[^\s\"',;&(){}\[\]<>|:*][^\s\"',;&(){}\[\]<>|]*)"
+    r"(?<![\w.-])(?:[^\W_A-Za-z]|[.-])*(?P<key>[A-Za-z_][\w.-]*)(?:\\?[\"'])?\s*(?P<sign>=(?!=)|:(?![:/\\]))\s*"
+    r"(?=[^\s,;&(){}\[\]<>|:*])"
+)
+"""A name and what stands between it and a value. A key begins where a word does: no later start in it has a match."""
+_VALUE = re.compile(
+    r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|\\\"[^\"\\]*\\\"|[^\s\"',;&(){}\[\]<>|:*][^\s\"',;&(){}\[\]<>|]*"
 )
 _IN_PATH = re.compile(r"(?<=[/\\])(?P<key>[A-Za-z_][\w.-]*)(?P<between>=)(?P<value>[^\s\"'/\\:;&]+)")
 _FLAG = re.compile(r"(?<!\S)(?P<key>--?[A-Za-z][\w.-]*)(?P<between>[\"']?,?\s+)(?P<value>\"[^\"]*\"|'[^']*'|[^\s-]\S*)")
-_CLIENT = re.compile(
-    r"(?P<head>\b(?:(?:mysql|mariadb|sshpass)[\w-]*\s(?:[^\n]*?\s)?-p|redis-cli\s(?:[^\n]*?\s)?-a"
-    r"|curl\s(?:[^\n]*?\s)?-u\s?[^\s:]+:)\s?)(?P<value>[^\s-]\S*)"
+_PASSWORDS = tuple(
+    (re.compile(rf"\b(?:{client})\s", re.IGNORECASE), re.compile(rf"(?<=\s){option}"))
+    for client, option in (
+        (r"(?:mysql|mariadb|sshpass)[\w-]{0,40}", r"-p\s?(?P<value>(?<=-p)\S+|[^\s-]\S*)"),
+        ("redis-cli", r"-a\s?(?P<value>(?<=-a)\S+|[^\s-]\S*)"),
+        ("curl", r"-u\s?[^\s:]+:(?P<value>\S+)"),
+    )
 )
+"""Clients, and the option behind which each takes a password. A capital letter is another option."""
 _PLAIN = re.compile(
     r"-?[\d.,_]+(?:e[-+]?\d+)?[a-z%]{0,2}|true|false|null|none|nan|inf|str|string|int|bytes|bool|float|any|optional|object|\*+",
     re.IGNORECASE,
@@ -154,7 +159,7 @@ def _is_secret_name(name: str) -> bool:
 
 def looks_secret(key: str, value: str) -> bool:
     """Whether a key or a value could be an access token, a password or the like; errs on the side of yes."""
-    if names_secret(key) or _SECRET_VALUE.search(value):
+    if names_secret(key) or _SECRET_VALUE.search(value) or next(_passwords(value), None):
         return True
     if _HEX.search(value) and not _HASH_KEY.search(key):
         return True
@@ -171,7 +176,8 @@ def _is_random(word: str) -> bool:
 def redacted(text: str) -> str:
     """The text with ``***`` in place of each secret that its own form or its name gives away.
 
-    Everything else stays, character by character: names of kernels, operators and metrics are unchanged.
+    Everything else stays, character by character: names of kernels, operators and metrics are unchanged. Takes time
+    in proportion to the length of the text, whatever it holds.
     """
     if not _SUSPICIOUS.search(text):
         return text
@@ -180,10 +186,68 @@ def redacted(text: str) -> str:
     text = _BEARER.sub(rf"\g<1>{HIDDEN}", text)
     text = _BASIC.sub(_without_credentials, text)
     text = _TOKENS.sub(HIDDEN, text)
-    text = _CLIENT.sub(rf"\g<head>{HIDDEN}", text)
+    text = _with_hidden(text, _passwords(text))
     text = _FLAG.sub(_without_value, text)
     text = _IN_PATH.sub(_without_value, text)
-    return _PAIR.sub(_without_value, text)
+    return _with_hidden(text, _values_of_pairs(text))
+
+
+def _with_hidden(text: str, spans: Iterable[tuple[int, int]]) -> str:
+    """The text with ``***`` in place of each span; they are in order."""
+    shown, end = [], 0
+    for start, until in spans:
+        shown += [text[end:start], HIDDEN]
+        end = until
+    return "".join([*shown, text[end:]])
+
+
+def _passwords(text: str) -> Iterator[tuple[int, int]]:
+    """Where passwords stand behind an option of a client, in the same line: ``mysql -pX``, ``curl -u name:X``."""
+    found = []
+    for client, option in _PASSWORDS:
+        place = 0
+        while match := client.search(text, place):
+            line_end = text.find("\n", match.end())
+            place = line_end if line_end >= 0 else len(text)
+            if password := option.search(text, match.end(), place):
+                found.append(password.span("value"))
+                place = password.end()
+    yield from _disjoint(found)
+
+
+def _disjoint(spans: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    end = 0
+    for start, until in sorted(spans):
+        if start >= end:
+            yield start, until
+            end = until
+
+
+def _values_of_pairs(text: str) -> Iterator[tuple[int, int]]:
+    """Where the values of names of secrets stand: ``token=x``, ``"api_key": "x"``, ``InputError: runs/token=x``."""
+    place = 0
+    while match := _PAIR.search(text, place):
+        place = match.end()
+        if not _is_name_of_secret(match["key"]) or not (value := _VALUE.match(text, place)):
+            continue
+        bare = value[0].strip("\\\"'")
+        if not bare or _PLAIN.fullmatch(bare):
+            continue
+        place = value.end()
+        if not _is_text(match["key"], match["sign"], bare):
+            quotes = len(value[0]) - len(value[0].lstrip("\\\"'"))
+            yield value.start() + quotes, value.end() - quotes
+
+
+def _is_name_of_secret(key: str) -> bool:
+    return names_secret(key) and key.lower() not in ("key", "session")
+
+
+def _is_text(key: str, between: str, bare: str) -> bool:
+    """Whether a value is rather a word of a text: ``next token: the``."""
+    return (
+        key.lower().rpartition(".")[2] in _WORDS_OF_TEXTS and "=" not in between and not re.search(r"\d", bare)
+    )  # fmt: skip
 
 
 def _without_credentials(match: re.Match[str]) -> str:
@@ -198,9 +262,9 @@ def _without_value(match: re.Match[str]) -> str:
     key, between, value = match["key"], match["between"], match["value"]
     bare = value.strip("\\\"'")
     named = key.lstrip("-")
-    if not bare or _PLAIN.fullmatch(bare) or not names_secret(named) or named.lower() in ("key", "session"):
-        return f"{key}{between}{_PAIR.sub(_without_value, value)}"  # "InputError: runs/token=x: …"
-    if named.lower().rpartition(".")[2] in _WORDS_OF_TEXTS and "=" not in between and not re.search(r"\d", bare):
+    if not bare or _PLAIN.fullmatch(bare) or not _is_name_of_secret(named):
+        return f"{key}{between}{value}"
+    if _is_text(named, between, bare):
         return match[0]
     quote = value[: len(value) - len(value.lstrip("\\\"'"))]
     return f"{key}{between}{quote}{HIDDEN}{quote}"
@@ -214,6 +278,7 @@ def redacted_command(tokens: Sequence[str]) -> list[str]:
     """
     shown: list[str] = []
     is_value = False
+    before_passwords = _before_passwords(tokens)
     for place, token in enumerate(tokens):
         if is_value and token in _BETWEEN:
             shown.append(token)
@@ -223,7 +288,7 @@ def redacted_command(tokens: Sequence[str]) -> list[str]:
             is_value = token.lower() in _SCHEMES
             continue
         shown.append(_redacted_token(token))
-        is_value = _takes_secret(tokens, place)
+        is_value = place in before_passwords if token in _CLIENTS else _takes_secret(tokens, place)
     return shown
 
 
@@ -252,16 +317,20 @@ def _takes_secret(tokens: Sequence[str], place: int) -> bool:
         return names_secret(name[1] or name[2])
     if token == "-u":
         return _USER.fullmatch(following) is not None and not _PORT.fullmatch(following)
-    if token in _CLIENTS:
-        return _is_password(token, [word.rsplit("/", 1)[-1] for word in tokens[:place]], following)
     return _OPTION.fullmatch(token) is not None and names_secret(token.lstrip("-"))
 
 
-def _is_password(option: str, before: Sequence[str], value: str) -> bool:
-    """Whether -p or -a takes a password: that of a known client, and -p that of an unknown program too."""
-    for word in reversed(before):
-        if any(word.startswith(client) for client in _CLIENTS[option]):
-            return True
-        if word in _NO_PASSWORD:
-            return False
-    return option == "-p" and not _PORT.fullmatch(value)
+def _before_passwords(tokens: Sequence[str]) -> set[int]:
+    """The places of -p and -a that take a password: those of a known client, and -p of an unknown program too."""
+    places: set[int] = set()
+    takes: dict[str, bool] = {}  # by option: whether it is the last known program's option for a password
+    for place, (token, following) in enumerate(pairwise(tokens)):
+        if following and takes.get(token, token == "-p" and not _PORT.fullmatch(following)):
+            places.add(place)
+        program = token.rsplit("/", 1)[-1]
+        for option, clients in _CLIENTS.items():
+            if any(program.startswith(client) for client in clients):
+                takes[option] = True
+            elif program in _NO_PASSWORD:
+                takes[option] = False
+    return places

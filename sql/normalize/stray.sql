@@ -1,4 +1,5 @@
--- Removes what is farther from the middle of a capture than a profile may last, on the device and on the host. Steps are kept without times.
+-- Removes what is farther from the middle of a capture than a profile may last, on the device and on the host. A step that kernels name is kept
+-- without times, and so are all steps if no other is left: an empty step would count as one in which the device did nothing.
 -- Gives the number of these tasks, operators, ranges and steps: (capture, count).
 -- Variables: far_apart.
 -- Depends on device_window, longest_profile_ns, stage_collective, stage_copy, stage_host_op, stage_kernel, stage_phase,
@@ -24,6 +25,9 @@ DELETE FROM stage_collective WHERE rowid IN (SELECT number FROM stray WHERE what
 DELETE FROM stage_copy WHERE rowid IN (SELECT number FROM stray WHERE what = 'copy');
 DELETE FROM stage_host_op WHERE rowid IN (SELECT number FROM stray WHERE what = 'host_op');
 DELETE FROM stage_phase WHERE rowid IN (SELECT number FROM stray WHERE what = 'phase');
+DELETE FROM step WHERE rowid IN (SELECT number FROM stray WHERE what = 'step')
+   AND capture IN (SELECT capture FROM step WHERE start_ns IS NOT NULL AND rowid NOT IN (SELECT number FROM stray WHERE what = 'step'))
+   AND (capture, step) NOT IN (SELECT (capture, reported_step) FROM stage_kernel WHERE reported_step IS NOT NULL);
 UPDATE step SET start_ns = NULL, end_ns = NULL WHERE rowid IN (SELECT number FROM stray WHERE what = 'step');
 UPDATE device_window SET first_ns = NULL, last_ns = NULL FROM middle
 WHERE device_window.capture = middle.capture AND last_ns - first_ns > longest_profile_ns();

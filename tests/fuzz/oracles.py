@@ -24,7 +24,7 @@ SCRIPT = "<script>alert(1)"
 """Mutators plant this; it must stand nowhere as it is."""
 
 _SCHEMA = resource_root("report_templates") / "diff.schema.json"
-_LARGEST_OUTPUT = 20_000
+_LARGEST_OUTPUT, _LARGEST_DOCUMENT = 20_000, 40_000_000
 _ERROR = re.compile(r"rlcompare: error: ")
 
 Tree = dict[str, tuple[object, ...]]
@@ -56,7 +56,7 @@ def broken_rules(kind: Kind, outcome: Outcome) -> Iterator[str]:
     for name, text in (("standard output", outcome.out), ("standard error", outcome.err)):
         if match := CONTROL.search(text):
             yield f"{name} has the control character {match.group()!r}: {text[max(match.start() - 40, 0) :][:80]!r}"
-        if len(text) > _LARGEST_OUTPUT:
+        if len(text) > (_LARGEST_DOCUMENT if "--json" in outcome.arguments else _LARGEST_OUTPUT):
             yield f"{name} has {len(text)} characters"
     if outcome.code not in (0, None):
         yield from _of_error(outcome)

@@ -22,7 +22,7 @@ def test_a_kernel_and_a_step_weeks_away_are_left_out(tmp_path: Path, days: int) 
     export.nvtx("ProfilerStep#7", days * DAY_NS, days * DAY_NS + 1_000_000)
     store = store_of(export.write(tmp_path / "stray.sqlite"), tmp_path / "stray.duckdb")
     assert rows(store, TIMES) == sound
-    assert rows(store, "SELECT start_ns FROM step WHERE step = 7") == [(None,)]
+    assert rows(store, "FROM step WHERE step = 7 OR start_ns IS NULL") == []
     ((message,),) = rows(store, "SELECT message FROM finding WHERE key = 'damaged_time'")
     assert "more than a week from the others were left out (" in message
 

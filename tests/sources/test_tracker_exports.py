@@ -10,6 +10,7 @@ import struct
 import subprocess
 import sys
 import zlib
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -197,12 +198,13 @@ class TestTrackio:
         assert (values(metrics), metrics.config["trainer"]) == (EXPECTED, CONFIG["trainer"])
 
 
-def clearml() -> str:
-    """What json.dump makes of Task.get_reported_scalars()."""
+def clearml(members: Sequence[str] = ("name", "x", "y")) -> str:
+    """What json.dump makes of Task.get_reported_scalars(), with the members of a series in this order."""
     titles: dict[str, dict[str, dict[str, Any]]] = {}
     for (step, name), value in EXPECTED.items():
         title, series = name.split("/", 1)
-        axes = titles.setdefault(title, {}).setdefault(series, {"name": series, "x": [], "y": []})
+        made = {"name": series, "x": [], "y": []}
+        axes = titles.setdefault(title, {}).setdefault(series, {member: made[member] for member in members})
         axes["x"].append(step)
         axes["y"].append(value)
     return json.dumps(titles)
@@ -230,6 +232,7 @@ def swanlab_table(value: str, time: str) -> str:
     ("name", "text", "kind", "timed"),
     [
         ("scalars.json", clearml(), form.SERIES, False),
+        ("scalars.json", clearml(("y", "name", "x")), form.SERIES, False),
         ("metrics.json", swanlab("index", "data"), form.SERIES, True),
         ("metrics.json", swanlab("step", "value"), form.SERIES, True),
         ("frame.csv", swanlab_table("{}", "{}_timestamp"), form.TABLE, True),

@@ -21,7 +21,7 @@ JSON_LIMIT_BYTES = 256 * 2**20
 
 _TEXT = r'"(?:[^"\\]|\\.){1,300}"'
 _CLEARML = re.compile(
-    rf'\s*\{{\s*{_TEXT}\s*:\s*\{{\s*{_TEXT}\s*:\s*\{{\s*(?:"name"\s*:\s*{_TEXT}\s*,\s*)?"x"\s*:\s*\['.encode()
+    rf'\s*\{{\s*{_TEXT}\s*:\s*\{{\s*{_TEXT}\s*:\s*\{{\s*(?:"name"\s*:\s*{_TEXT}\s*,\s*)?"[xy]"\s*:\s*\['.encode()
 )
 _SWANLAB = re.compile(rb'\s*[\[{][^\0]{0,2000}?"metrics"\s*:\s*\[\s*\{[^{}\0]{0,300}"(?:value|step|index)"\s*:')
 
