@@ -28,6 +28,7 @@ _REMEDY = "export it again, or remove it"
 _ROOM = 64
 """Maximum compression ratio of a timeline."""
 _MOST = 2**30
+"""Maximum bytes of an export."""
 
 
 def with_exports(capture: CaptureInput, folders: Iterable[Path], notes: list[tuple[Path, Finding]]) -> CaptureInput:
@@ -104,6 +105,8 @@ def fill(
 
 
 def _read_stacks(con: duckdb.DuckDBPyConnection, path: Path) -> str | None:
+    if path.stat().st_size > _MOST:
+        return "it was left out: it is larger than 1 GiB"
     db.set_variable(con, "stacks_file", db.pattern_of(path))
     ((other, known),) = db.run(con, resources.sql("sources/exports/stacks"))
     # Lines that are not text, or longer than DuckDB accepts.

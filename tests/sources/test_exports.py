@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
@@ -218,6 +219,13 @@ def test_damaged_files_leave_the_profile(sample: Path, tmp_path: Path) -> None:
     timeline, stacks = sorted(said(store))
     assert "Malformed JSON" in timeline and "the file is empty" in stacks
     assert rows(store, "SELECT count(*) > 0 FROM kernel") == [(True,)]
+
+
+def test_stacks_larger_than_a_gibibyte_are_left_out(sample: Path, tmp_path: Path) -> None:
+    folder = beside(sample, tmp_path / "run_ascend_pt", {"stacks.log": b"a;b 9"})
+    os.truncate(folder / "stacks.log", 2**30 + 1)
+    (message,) = said(store_of(folder, tmp_path / "run.duckdb"))
+    assert message.startswith("stacks.log: it was left out: it is larger than 1 GiB")
 
 
 def test_of_several_the_readable_one_counts(sample: Path, tmp_path: Path) -> None:

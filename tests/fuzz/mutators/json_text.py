@@ -210,7 +210,8 @@ def _reorder_keys(document: Any, random: Random) -> str:
             random.shuffle(items)
             node.clear()
             node.update(items)
-        waiting += [x for x in (node.values() if isinstance(node, dict) else node) if isinstance(x, dict | list)]
+        inside = node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
+        waiting += [x for x in inside if isinstance(x, dict | list)]
     return "keys reordered"
 
 
