@@ -235,6 +235,7 @@ def test_ctrl_c_while_the_ranks_are_starting_is_quiet(work: Path, started: int) 
     assert (process.returncode, said.decode().strip()) == (130, "")
 
 
+@pytest.mark.thorough
 def test_a_reader_that_goes_away_ends_ranks_and_leaves_nothing(work: Path, tmp_path: Path) -> None:
     command = [*RLCOMPARE, "run", "-o", "unread", *FAST, "trainer.n_gpus_per_node=2"]
     with subprocess.Popen(
@@ -263,6 +264,7 @@ def test_a_disk_that_takes_no_more_is_blamed_on_the_file(work: Path, kilobytes: 
     assert not [name for name in left if name.startswith(".") or name.endswith((".tmp", ".gz"))], left
 
 
+@pytest.mark.thorough
 def test_no_room_for_a_trace_is_no_fault_of_ours(work: Path) -> None:
     limited = 'ulimit -f 100; exec "$@"'
     command = ["bash", "-c", limited, "bash", *RLCOMPARE, "run", "-o", "narrow", *FAST, "trainer.n_gpus_per_node=2"]

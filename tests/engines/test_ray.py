@@ -55,14 +55,9 @@ def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rlcompare.store.parts.BATCH_CAPTURES", 1)
 
 
-def test_the_same_tables(ranks: Path, tmp_path: Path, cluster: Any, small_batches: None) -> None:
-    (found,) = find_runs(ranks / "new")
-    build_stores({tmp_path / "local.duckdb": found}, keep_events=True, engine=LocalEngine())
-    build_stores({tmp_path / "ray.duckdb": found}, keep_events=True, engine=RayEngine(cluster.address))
-    assert tables(tmp_path / "ray.duckdb") == tables(tmp_path / "local.duckdb")
-
-
-def test_workers_that_are_killed(ranks: Path, tmp_path: Path, cluster: Any, small_batches: None) -> None:
+def test_the_tables_are_the_same_although_workers_are_killed(
+    ranks: Path, tmp_path: Path, cluster: Any, small_batches: None
+) -> None:
     (found,) = find_runs(ranks / "new")
     killed: list[int] = []
 
@@ -74,9 +69,9 @@ def test_workers_that_are_killed(ranks: Path, tmp_path: Path, cluster: Any, smal
                     os.kill(process.pid, signal.SIGKILL)
                     killed.append(process.pid)
 
-    build_stores({tmp_path / "local.duckdb": found}, keep_events=False, engine=LocalEngine())
+    build_stores({tmp_path / "local.duckdb": found}, keep_events=True, engine=LocalEngine())
     target = tmp_path / "ray.duckdb"
-    build_stores({target: found}, keep_events=False, engine=RayEngine(cluster.address), progress=kill)
+    build_stores({target: found}, keep_events=True, engine=RayEngine(cluster.address), progress=kill)
     assert killed
     assert tables(target) == tables(tmp_path / "local.duckdb")
 

@@ -23,7 +23,7 @@ CHECKOUT = Path(__file__).resolve().parents[2]
 
 
 @pytest.mark.slow
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3)
 @pytest.mark.skipif(not IS_LINUX, reason="needs inotify, mounts and /proc")
 @pytest.mark.parametrize("check", CHECKS)
 def test_faults_around_a_command(tmp_path: Path, check: str) -> None:

@@ -31,6 +31,9 @@ SUMS = {
 }
 """A time and its parts."""
 
+PARTLY = ("partly_measured", "damaged_time")
+"""Findings that some ranks or steps lack a time."""
+
 _COUNTS = ("calls", "pieces", "bytes", "samples", "steps", "ranks")
 _NO_TIMES = ("delta", "ratio", "share", "tflops", "gb_per_s", "bytes", "per_s")
 
@@ -51,7 +54,7 @@ def _close(a: float, b: float, size: float) -> bool:
 
 def _overall(document: Document) -> Iterator[Contradiction]:
     rows: Sequence[Mapping[str, Any]] = document["overall"]
-    partly = " ".join(finding["message"] for finding in document["quality"] if finding["key"] == "partly_measured")
+    partly = " ".join(finding["message"] for finding in document["quality"] if finding["key"] in PARTLY)
     for row in rows:
         for side in SIDES:
             value, place = row[side], f"overall.{row['metric']}.{side}"
@@ -65,7 +68,7 @@ def _overall(document: Document) -> Iterator[Contradiction]:
         yield from _change(row, f"overall.{row['metric']}")
     for side in SIDES:
         if SIDE_NAMES[side] in partly:
-            continue  # the parts are means over fewer ranks than the whole
+            continue  # the whole and its parts are means over different ranks or steps
         values = {row["metric"]: row for row in rows if row[side] is not None}
         for whole, parts in SUMS.items():
             names = [name for name in (whole, *parts) if name in values]
@@ -160,6 +163,7 @@ def _account(document: Document) -> Iterator[Contradiction]:
         rows = [row[side] for row in document["sections"]["account"] if row[side] is not None]
         rest = [part[side] for part in info.get("rest", ()) if part[side] is not None]
         wholes = [overall[name] for name in ("time.step", "time.device_span") if name in overall]
+        wholes = [row for row in wholes if None not in (row["baseline"], row["new"])] or wholes
         values = [row[side] for row in wholes if row[side] is not None]
         if not rows or not values or any(len(row["samples"][side]) != 1 for row in wholes):
             continue  # of several runs, some may have no account

@@ -118,6 +118,7 @@ class TestHarness:
             "sections": {},
             "section_info": {},
             "causes": [],
+            "quality": [],
             "unexplained": None,
             "headline": "",
         }

@@ -144,6 +144,7 @@ def test_a_job_is_profiled_then_killed_and_is_in_the_way_of_the_next(start: Star
     assert advice in unserved.stderr
 
 
+@pytest.mark.thorough
 def test_a_job_that_counts_no_steps(start: Start, tmp_path: Path) -> None:
     """GIVEN a job under PROF_CONFIG_PATH whose optimizer is not torch's."""
     folder = tmp_path / "polled"

@@ -40,6 +40,7 @@ profile.export_chrome_trace(sys.argv[1])
 """
 
 
+@pytest.mark.thorough
 def test_dynamic_profile_serves_a_request_to_a_running_job(machine: Machine, tmp_path: Path) -> None:
     # GIVEN a job that is watched
     config, out = tmp_path / "config", tmp_path / "out"
@@ -75,6 +76,7 @@ def wait_for(path: Path, seconds: float = 60) -> None:
         time.sleep(0.1)
 
 
+@pytest.mark.thorough
 def test_a_kineto_profile_has_any_name(machine: Machine, tmp_path: Path) -> None:
     for name, operators in (("before.json", 20), ("after.json", 40)):
         machine.python_runs("-c", _KINETO, str(tmp_path / name), str(operators), computes=False)

@@ -122,7 +122,8 @@ def ascend_database(folder: Path, planter: Planter) -> None:
                 con.execute("UPDATE HOST_INFO SET hostName = plant(hostName)")
 
 
-@pytest.mark.parametrize("plant", [ascend_text, ascend_database], ids=["text", "database"])
+@pytest.mark.one_in(2)
+@pytest.mark.parametrize("plant", [ascend_database, ascend_text], ids=["database", "text"])
 def test_of_an_ascend_profile(
     rlcompare: Command, samples: Path, tmp_path: Path, plant: Callable[[Path, Planter], None]
 ) -> None:
