@@ -7,12 +7,12 @@ outside the range and worse than the baseline's, else a warning. Any other rise 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rlcompare.compare.health_levels import WINDOW, Pair, show
-from rlcompare.compare.training import health_columns
 from rlcompare.model.diff import ADVICE, Symptom
-from rlcompare.model.words import Health, RuleSeverity, SideName
+from rlcompare.model.health import HealthRange, health_range, in_range
+from rlcompare.model.words import RuleSeverity, SideName
 
 ERROR, WARN = RuleSeverity.ERROR, RuleSeverity.WARN
 
@@ -47,8 +47,10 @@ class Watch:
     explodes: float | None = None
     usual: bool = False
 
-    def is_alarming(self, value: float) -> bool:
-        return (self.low is not None and value < self.low) or (self.high is not None and value > self.high)
+    def is_alarming(self, value: float, sign: float) -> bool:
+        """Whether a smallest (``sign`` -1) or largest (1) value is beyond the limit at that end."""
+        limit = self.low if sign < 0 else self.high
+        return limit is not None and sign * (value - limit) > 0
 
 
 WATCHES = {
@@ -86,8 +88,12 @@ def off_policy_symptoms(pair: Pair, env: Mapping[SideName, Mapping[str, str]]) -
 
 
 def _outside(pair: Pair, watch: Watch, env: Mapping[SideName, Mapping[str, str]]) -> Symptom | None:
-    """A worst mean outside the range of the metric. If both ends are, the one that is further from the baseline."""
+    """A worst mean outside the range of the metric: the smallest below it, or the largest above it.
+
+    If both are, the one that is further from the baseline.
+    """
     new, baseline = pair.new, pair.baseline
+    documented = health_range(new.given if "/" in new.given else new.name, env["new"])
     ends = (
         (-1.0, new.low, baseline.low[0] if baseline else None, new.first(lambda run: run.low_since)),
         (1.0, new.high, baseline.high[0] if baseline else None, new.first(lambda run: run.high_since)),
@@ -96,25 +102,29 @@ def _outside(pair: Pair, watch: Watch, env: Mapping[SideName, Mapping[str, str]]
     for sign, (value, step), before, since in ends:
         if value is None:
             continue
-        logged: dict[SideName, str] = {"baseline": baseline.given if baseline else new.given, "new": new.given}
-        columns = health_columns(new.name, {"baseline": before, "new": value}, env, logged)
-        alarming = watch.is_alarming(value) and not (watch.of_tokens and _of_sequences(env["new"]))
-        if columns.get("new_health") != Health.OUTSIDE and not alarming:
+        alarming = watch.is_alarming(value, sign) and not (watch.of_tokens and _of_sequences(env["new"]))
+        is_outside = documented is not None and not in_range(value, _end(documented, sign))
+        if not is_outside and not alarming:
             continue
         further = None if before is None else sign * (value - before)
-        worse = further is not None and further > max(pair.window_noise, WORSE * abs(before or 0.0))
+        certain = max(pair.window_noise, WORSE * abs(before or 0.0))
+        worse = further is not None and further > certain
         error = (worse and (watch.strict or alarming)) or (before is None and alarming)
-        ideal = columns.get("ideal") or _limits(watch)
-        compared = (
-            "has none to compare" if before is None else f"has {show(before)}" + ("" if worse else ", about the same")
-        )
+        ideal = documented.ideal if documented else _limits(watch)
+        alike = "" if worse else ", which is worse" if (further or 0.0) < -certain else ", about the same"
+        compared = "has none to compare" if before is None else f"has {show(before)}{alike}"
         begun = _begun(since, sign) if worse else ""
         worst = f"{new.given} is {show(value)} at worst{_window(pair, step)}{begun}"
-        advice = f"{ADVICE}{columns['advice']}." if columns.get("advice") else ""
+        advice = f"{ADVICE}{documented.advice}." if documented and is_outside else ""
         text = f"{worst}, ideal is {ideal}; the baseline {compared}.{advice}"
         symptom = pair.symptom(watch.key, ERROR if error else WARN, before, value, since if worse else None, text)
         found.append((further or 0.0, symptom))
     return max(found, key=lambda pair: pair[0])[1] if found else None
+
+
+def _end(documented: HealthRange, sign: float) -> HealthRange:
+    """The range with its lower (``sign`` -1) or upper (1) end alone: a smallest value can only be too small."""
+    return replace(documented, high=None) if sign < 0 else replace(documented, low=None)
 
 
 def _of_sequences(env: Mapping[str, str]) -> bool:

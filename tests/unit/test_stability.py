@@ -289,6 +289,28 @@ def test_what_both_sides_show_alike_only_warns() -> None:
     assert symptoms(job(1, changes=both), job(2, changes=both)) == ()
 
 
+@pytest.mark.parametrize(
+    ("metric", "before", "now", "worst"),
+    [
+        (ESS, 0.5, 0.65, min),
+        (f"{IS}std", 1.9, 1.3, max),
+        (f"{IS}mean", 2.8, 2.3, max),
+        (f"{IS}mean", 0.2, 0.4, min),
+        ("rollout_corr/kl", 0.3, 0.15, max),
+    ],
+)
+def test_what_came_nearer_to_its_range_only_warns(
+    metric: str, before: float, now: float, worst: Callable[[Sequence[float]], float]
+) -> None:
+    old = job(1, changes={metric: lasting(lambda value: before + value / 100)})
+    new = job(2, changes={metric: lasting(lambda value: now + value / 100)})
+    (found,) = symptoms(old, new)
+    assert (found.severity, found.since_step) == ("warn", None)
+    assert metric in found.text and "which is worse" in found.text
+    values = [data[metric] for data in new.values()]
+    assert found.new == pytest.approx(worst([sum(values[place : place + 5]) / 5 for place in range(STEPS - 4)]))
+
+
 def test_by_the_command_line(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """From logs to the exit code: ESS 0.62 on both sides, and a gradient norm that is NaN."""
     low: dict[str, Change] = {ESS: lasting(lambda value: value - 0.35)}
