@@ -205,15 +205,15 @@ class Run:
         steps, amounts = list(time_of), list(time_of.values())
         if len(steps) < LEAST_STEPS:
             return
-        own = [steps[place] for place in spikes_of(amounts, LONGER * self._usual)]
-        period = period_of(own, steps[0], steps[-1])
-        if period is not None:
-            others = median(value for step, value in time_of.items() if step not in own)
-            at = median(time_of[step] for step in own)
-            yield self._event(EventKind.SPIKES, SPEED, own, others, at, period=period)
-            return
-        upper = upper_level(amounts, LEAST_LEVELS * self._usual)
+        upper = [steps[place] for place in upper_level(amounts, LEAST_LEVELS * self._usual)]
+        for own in ([steps[place] for place in spikes_of(amounts, LONGER * self._usual)], upper):
+            period = period_of(own, steps[0], steps[-1])
+            if period is not None:
+                others = median(value for step, value in time_of.items() if step not in own)
+                at = median(time_of[step] for step in own)
+                yield self._event(EventKind.SPIKES, SPEED, own, others, at, period=period)
+                return
         if upper:
-            others = fmean(value for place, value in enumerate(amounts) if place not in set(upper))
-            at = fmean(amounts[place] for place in upper)
-            yield self._event(EventKind.TWO_LEVELS, SPEED, [steps[place] for place in upper], others, at)
+            others = fmean(value for step, value in time_of.items() if step not in set(upper))
+            at = fmean(time_of[step] for step in upper)
+            yield self._event(EventKind.TWO_LEVELS, SPEED, upper, others, at)

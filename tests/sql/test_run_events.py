@@ -131,6 +131,14 @@ def test_steps_of_one_of_two_times(plain: Path, tmp_path: Path) -> None:
     assert f" s in {len(slow)} steps and " in event.text and event.text.endswith("the baseline has no such change.")
 
 
+def test_every_third_step_is_an_order(plain: Path, tmp_path: Path) -> None:
+    new = logged(tmp_path / "new.duckdb", gen=lambda step: 9.0 if step % 3 == 0 else 0.0)
+    diff = compared(plain, new)
+    assert told(diff, what="two_levels") == []
+    (event,) = told(diff, what="spikes")
+    assert (event.period, event.steps, event.delta) == (3, 100, pytest.approx(9, abs=0.5))
+
+
 def test_an_episode_and_the_work_of_a_step(plain: Path, tmp_path: Path) -> None:
     new = logged(tmp_path / "new.duckdb", gen=lambda step: 9.0 if 100 <= step < 150 else 0.0,
                  response_length__mean=lambda step: 401.0 + (200 if 100 <= step < 150 else 0))  # fmt: skip

@@ -148,6 +148,16 @@ def test_regular_spikes() -> None:
     assert period_of([10, 20, 30, 40], 1, 400) is None
 
 
+@pytest.mark.parametrize("period", [4, 5, 7, 8, 13, 20])
+def test_spikes_of_any_period(period: int) -> None:
+    """However close they are, they do not hide each other."""
+    rng = random.Random(period)
+    values = [48 + 0.5 * value + (15 if step % period == 0 else 0) for step, value in enumerate(noise(rng, 100))]
+    own = spikes_of(values, 9.0)
+    assert own == list(range(0, 100, period))
+    assert period_of(own, 0, 99) == period
+
+
 def test_two_levels() -> None:
     """A third of the steps takes 4 more, at a noise of 0.5. One level is never two, whatever its noise is."""
     rng = random.Random(3)
