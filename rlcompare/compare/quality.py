@@ -31,6 +31,9 @@ LONGER = 0.02
 """A profile longer than training's timer by more than this fraction covers more than the steps; small differences are
 normal, because marks and timer are not set at the same moment."""
 
+OTHER_UNIT = 200.0
+"""A step that takes this many times as long as on the other side was probably logged in milliseconds."""
+
 _OVERLAP = 0.02
 """Phases may exceed the step by this part of it without a finding: times in logs are rounded."""
 
@@ -73,6 +76,7 @@ def quality_findings(
         made += _uneven_times(sample, given, events, series.get((sample.side, sample.run)))
     made += [_slow(sample, given) for sample in speed if sample.grade]
     made += _summed(speed, given)
+    made += _other_unit(speed)
     made += [_left_out(steps, given) for steps in rollups.rows(records.LeftOut)]
     made += [finding for side in SIDES for finding in _apart(side, headline)]
     made += _memory(rollups.rows(records.MemoryPeak))
@@ -136,6 +140,16 @@ def _summed(speed: Sequence[records.MetricSample], given: Mapping[SideName, Side
     severity = INFO if len(summed) == len(speed) else CAUTION
     text = "the log has no time for the whole step, as in verl's first releases; the sum of its timers is compared."
     return [_finding("summed_timers", sample.side, severity, _where(sample, given) + text) for sample in summed]
+
+
+def _other_unit(speed: Sequence[records.MetricSample]) -> list[Finding]:
+    values = [known([sample.value for sample in speed if sample.side == side]) for side in SIDES]
+    means = [fmean(found) if found else 0.0 for found in values]
+    if not 0 < OTHER_UNIT * min(means) < max(means):
+        return []
+    times = max(means) / min(means)
+    text = f"{SPEED} is {times:,.0f} times that of the other side. It should be in seconds: are these milliseconds?"
+    return [_finding("other_unit", SIDES[means.index(max(means))], CAUTION, text)]
 
 
 def _uneven_times(
