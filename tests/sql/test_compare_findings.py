@@ -198,7 +198,9 @@ def test_times_in_milliseconds(tmp_path: Path, seconds: float | None, is_told: b
     paths = []
     for name, value in (("old", 48.0), ("new", seconds)):
         made = RollupStore(tmp_path / f"{name}.duckdb")
-        paths.append(made.add("metric", step=1, name="timing_s/step", value=value, source="file", profiled=False).done())
+        paths.append(
+            made.add("metric", step=1, name="timing_s/step", value=value, source="file", profiled=False).done()
+        )
     said = [finding.message for finding in compared(*paths).quality if finding.key == "other_unit"]
     assert len(said) == is_told
     assert all(text.startswith("New side: timing_s/step is 1,000 times that of the other side.") for text in said)
