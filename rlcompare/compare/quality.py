@@ -81,6 +81,7 @@ def quality_findings(
     made += [finding for side in SIDES for finding in _apart(side, headline)]
     made += _memory(rollups.rows(records.MemoryPeak))
     made += [_idle(step, given) for step in rollups.rows(records.IdleStep)]
+    made += [_unmarked(step, given) for step in rollups.rows(records.UnmarkedStep)]
     made += [_lone_marks(marks.side) for marks in rollups.rows(records.LoneMark)]
     made += [_lone_phases(ranges) for ranges in rollups.rows(records.LonePhase)]
     made += [_uneven(steps, given) for steps in rollups.rows(records.UnevenSteps)]
@@ -240,10 +241,19 @@ def _memory(peaks: Sequence[records.MemoryPeak]) -> list[Finding]:
 
 
 def _idle(step: records.IdleStep, given: Mapping[SideName, SideInput]) -> Finding:
-    members = step.members
-    shown = ", ".join(members[:_SHOWN]) + (f" and {len(members) - _SHOWN} more" if len(members) > _SHOWN else "")
+    shown = _listed(step.members)
     text = f"nothing ran on the device in step {step.step} of {shown}: the whole step counts as preparing."
     return _finding("idle_step", step.side, CAUTION, _where(step, given) + text)
+
+
+def _unmarked(step: records.UnmarkedStep, given: Mapping[SideName, SideInput]) -> Finding:
+    shown = _listed(step.members)
+    text = f"step {step.step} of {shown} has no marks, so time.step leaves it out; other times count it."
+    return _finding("unmarked_step", step.side, CAUTION, _where(step, given) + text)
+
+
+def _listed(members: Sequence[str]) -> str:
+    return ", ".join(members[:_SHOWN]) + (f" and {len(members) - _SHOWN} more" if len(members) > _SHOWN else "")
 
 
 def _lone_marks(side: SideName) -> Finding:

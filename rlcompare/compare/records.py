@@ -129,6 +129,13 @@ class HealthLevel(NamedTuple):
     risen_step: int | None
 
 
+class UnmarkedStep(NamedTuple):
+    side: SideName
+    run: int
+    step: int
+    members: list[str]
+
+
 class IdleStep(NamedTuple):
     side: SideName
     run: int

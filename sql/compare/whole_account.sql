@@ -11,7 +11,7 @@ WHERE step_ns > 0 AND (side, run) IN (SELECT (side, run) FROM c_account) AND (si
 GROUP BY side, run, capture;
 CREATE TABLE spanned AS
 SELECT side, run, capture, sum(device_span_ns) AS span_ns FROM c_time
-WHERE (SELECT count(DISTINCT side) = 1 FROM c_time WHERE step_ns IS NOT NULL)
+WHERE (SELECT count(DISTINCT side) = 1 FROM c_time WHERE step_ns IS NOT NULL) AND (SELECT count(DISTINCT side) = 2 FROM c_time WHERE device_span_ns IS NOT NULL)
 GROUP BY side, run, capture HAVING count(device_span_ns) = count(*);
 CREATE TABLE in_span AS
 SELECT a.side, a.run, a.capture, a.kind IN ('compute', 'wait', 'transfer', 'comm', 'copy') AS is_busy, a.pieces, a.ns, s.span_ns

@@ -31,7 +31,7 @@ SUMS = {
 }
 """A time and its parts."""
 
-PARTLY = ("partly_measured", "damaged_time")
+PARTLY = ("partly_measured", "unmarked_step")
 """Findings that some ranks or steps lack a time."""
 
 _COUNTS = ("calls", "pieces", "bytes", "samples", "steps", "ranks")

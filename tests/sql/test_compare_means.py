@@ -278,6 +278,17 @@ def test_the_account_counts_the_ranks_whose_steps_the_headline_counts(tmp_path: 
     assert rows == {"compute": 7.0, "python": 5.0, "unknown": 10.0}
 
 
+def test_a_step_without_marks_beside_marked_ones_is_told(tmp_path: Path) -> None:
+    made = store(tmp_path, "cut").capture().step(1, wall=24 * MS).step(2)
+    path = made.time(1, 14 * MS, step_ns=24 * MS).time(2, 10 * MS).done()
+    diff = compared(path, path)
+    assert (values(diff, "time.step"), values(diff, "time.compute")) == ((24.0, 24.0), (12.0, 12.0))
+    said = [finding.message for finding in diff.quality if finding.key == "unmarked_step"]
+    assert [text.split(": ")[1] for text in said] == [
+        "step 2 of rank 0 has no marks, so time.step leaves it out; other times count it."
+    ] * 2
+
+
 def test_the_device_is_free_in_the_step_where_it_neither_computes_nor_communicates(tmp_path: Path) -> None:
     """Of 20 ms it computes 10 and communicates 5, of which 3 lie outside of computation."""
     made = store(tmp_path, "free").capture().step(1, wall=20 * MS)
