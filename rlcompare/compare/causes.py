@@ -51,11 +51,14 @@ MOST = 8
 
 
 def find_causes(evidence: Evidence) -> tuple[tuple[Cause, ...], Unexplained | None]:
-    """The causes, the main one first, and what they leave unexplained; none if the headline hardly moved."""
+    """The causes, the main one first, and what they leave unexplained; none if the headline hardly moved.
+
+    Times per step of an unknown number of steps have no cause.
+    """
     basis = basis_of(evidence)
     if basis is None:
         return (), None
-    if not basis.parts:
+    if not basis.parts or not evidence.steps_known:
         return (), Unexplained(1.0, basis.change)
     choice = _Choice(evidence, basis)
     choice.take_common(kind(evidence, basis) for kind in (work, straggler, everything, module_alone, clock))

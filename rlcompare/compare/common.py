@@ -31,6 +31,7 @@ from rlcompare.compare.parts import (
     whole,
 )
 from rlcompare.compare.training import BESIDE_TOKENS, GENERATION
+from rlcompare.model.diff import Delta
 
 WORKLOAD = ("workload.total_tokens", "workload.response_tokens", "workload.response_length_mean")
 """What training was asked for; the first that is known counts."""
@@ -96,6 +97,9 @@ def _is_other_work(evidence: Evidence, basis: Basis) -> bool:
     """Whether the sides were asked for different work: then a common factor says nothing of the machine."""
     asked = (evidence.metrics.get(metric) for metric in WORKLOAD)
     if any(found is not None and found.ratio and abs(found.ratio - 1) >= LEAST_RELATIVE for found in asked):
+        return True
+    of_rank = evidence.log.changes.get("global_seqlen/mean")
+    if of_rank is not None and of_rank.is_telling and abs(of_rank.relative) >= LEAST_RELATIVE:
         return True
     changed = fsum(change.new - change.baseline for change in evidence.operators)
     return bool(changed) and abs(fsum(change.work for change in evidence.operators)) >= APART * abs(changed)
@@ -198,14 +202,13 @@ def per_token(evidence: Evidence, basis: Basis, *, alone: bool) -> str:
         if before and after:
             rates.append((after / before, row, number(row["new"]) or 0.0))
     headline = (evidence.headline.baseline if evidence.headline else None) or 0.0
-    other = [
-        found for found in rates if basis.sign * (found[0] - 1) > STEADY_RATE and found[2] > LEAST_PHASE * headline
-    ]
-    if not other:
-        if not alone:
-            return ""
-        return f", not its speed; per token nothing is {'slower' if basis.sign > 0 else 'faster'}" if rates else ""
-    rate, row, _ = max(other, key=lambda found: abs(found[0] - 1) * found[2])
+    apart = [found for found in rates if abs(found[0] - 1) > STEADY_RATE and found[2] > LEAST_PHASE * headline]
+    other = [found for found in apart if basis.sign * (found[0] - 1) > 0]
+    if not rates or not (other or alone):
+        return ""
+    if not apart:
+        return f", not its speed; per token nothing is {'slower' if basis.sign > 0 else 'faster'}"
+    rate, row, _ = max(other or apart, key=lambda found: abs(found[0] - 1) * found[2])
     return f"; but per token {short(row['name'])} takes {times(rate)}"
 
 
@@ -229,14 +232,24 @@ def _broad_work(evidence: Evidence, basis: Basis, amounts: Mapping[int, float]) 
         amounts |= waited
 
     between = " with the time between them" if waited else ""
+    elements = evidence.metrics.get("workload.input_elements")
+    divided = metric == "workload.kernels" and _is_divided(elements, before, after)
+    what = f"The work itself {'grew' if basis.sign > 0 else 'shrank'}"
+    if divided:
+        what = f"The work was divided into {'more, smaller' if basis.sign > 0 else 'fewer, larger'} calls"
+        why = f"{count(before)} → {count(after)} calls"
 
     def text(delta: float) -> str:
-        return (
-            f"The work itself {'grew' if basis.sign > 0 else 'shrank'}: {len(grown)} operators"
-            f" had {why} per step, which accounts for {ms(delta)}{between}."
-        )
+        return f"{what}: {len(grown)} operators had {why} per step, which accounts for {ms(delta)}{between}."
 
     yield Candidate("workload", amounts, text, "workload", metric)
+
+
+def _is_divided(elements: Delta | None, before: float, after: float) -> bool:
+    """Whether the elements of all inputs changed by less than half of what the calls did."""
+    if elements is None or not elements.ratio or not before:
+        return False
+    return abs(elements.ratio - 1) < 0.5 * abs(after / before - 1)
 
 
 def clock(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:

@@ -9,7 +9,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 
-from rlcompare.compare.records import Capture, GroupOfCaptures, KernelMatchSummary, Measured, MetricApart, Training
+from rlcompare.compare.records import (
+    Capture,
+    GroupOfCaptures,
+    KernelMatchSummary,
+    LoneMark,
+    Measured,
+    MetricApart,
+    Training,
+)
 from rlcompare.model.diff import Comparability, Finding, Side
 from rlcompare.model.words import SIDES, Comparable, Severity, SideName
 
@@ -21,6 +29,7 @@ UNBOUNDED = 999
 MATCHED_ENOUGH = 0.8
 """If less than this fraction of the kernels' time has a match on the other side, the sides did different work."""
 
+_MARKED = "steps.marked"
 _SEVERE = ("chip", "world_size", "executor", "device", "device_name")
 _INFO = (
     "profiler.export_type",
@@ -97,6 +106,7 @@ def assess(
     measured: Sequence[Measured],
     training: Sequence[Training],
     apart: Sequence[MetricApart],
+    lone_marks: Sequence[LoneMark],
     varied: Sequence[str],
 ) -> Comparability:
     """The differences between the sides, and whether the sides may be compared.
@@ -115,6 +125,7 @@ def assess(
     else:
         findings += [
             *_extent(sides, held),
+            *(_lone_marks(mark, _have_metrics(training)) for mark in lone_marks if not mark.counted),
             *_groups(groups),
             *_measured(measured),
             *_kernels(kernels, kernel_matched, measured),
@@ -129,6 +140,11 @@ def assess(
         else Comparable.COMPARABLE
     )
     return Comparability(status, tuple(sorted(judged, key=_rank)))
+
+
+def are_steps_known(comparability: Comparability) -> bool:
+    """Whether times per step have a meaning on both sides."""
+    return all(finding.key != _MARKED or finding.severity != SEVERE for finding in comparability.findings)
 
 
 def _rank(finding: Finding) -> tuple[int, int, str]:
@@ -243,6 +259,16 @@ def _extent(sides: Mapping[SideName, Side], captures: Mapping[SideName, Sequence
         message = f"{_count(steps[0], 'step')} against {steps[1]}: means over different steps are compared."
         findings.append(Finding("steps", str(steps[0]), str(steps[1]), CAUTION, message))
     return findings
+
+
+def _lone_marks(mark: LoneMark, have_metrics: bool) -> Finding:
+    marked, other = ("baseline", "new side") if mark.side == "baseline" else ("new side", "baseline")
+    message = (
+        f"Only the {marked} marks its steps. How many the {other} holds is unknown, and so are its times per step. If"
+        " it holds one step, declare this with --varied steps."
+    )
+    baseline, new = ("yes" if side == mark.side else "no" for side in SIDES)
+    return Finding(_MARKED, baseline, new, CAUTION if have_metrics else SEVERE, message)
 
 
 def _training(training: Sequence[Training]) -> list[Finding]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rlcompare.compare import records
 from rlcompare.compare.aggregates import metric_aggregates
 from rlcompare.compare.causes import Evidence, find_causes
-from rlcompare.compare.comparability import assess
+from rlcompare.compare.comparability import are_steps_known, assess
 from rlcompare.compare.equal_work import with_work
 from rlcompare.compare.inputs import CompareOptions, SideInput
 from rlcompare.compare.overall import headline_of, overall_metrics, profile_headline, rank_headline
@@ -71,6 +71,18 @@ def compare_runs(baseline: SideInput, new: SideInput, options: CompareOptions | 
             rollups.rows(records.RunSeries),
         )
         overall = with_work(overall, log)
+        comparability = assess(
+            sides,
+            captures,
+            rollups.rows(records.GroupOfCaptures),
+            match,
+            sections["kernels"].matched_share,
+            rollups.rows(records.Measured),
+            training,
+            rollups.rows(records.MetricApart),
+            rollups.rows(records.LoneMark),
+            options.varied,
+        )
         causes, unexplained = find_causes(
             Evidence.of(
                 headline,
@@ -86,22 +98,13 @@ def compare_runs(baseline: SideInput, new: SideInput, options: CompareOptions | 
                 timed_phases=have_phases(timers),
                 rare_phases=rare_phases(timers),
                 same_executor=len({capture.executor == "host" for capture in captures}) < 2,
+                steps_known=are_steps_known(comparability),
             )
         )
         return Diff(
             baseline=sides["baseline"],
             new=sides["new"],
-            comparability=assess(
-                sides,
-                captures,
-                rollups.rows(records.GroupOfCaptures),
-                match,
-                sections["kernels"].matched_share,
-                rollups.rows(records.Measured),
-                training,
-                rollups.rows(records.MetricApart),
-                options.varied,
-            ),
+            comparability=comparability,
             headline=headline,
             overall=overall,
             causes=causes,

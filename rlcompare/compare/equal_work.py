@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import fsum, sqrt
 
-from rlcompare.compare.log_work import PASSES
+from rlcompare.compare.log_tells import MOVED
+from rlcompare.compare.log_work import PASSES, batch_of
 from rlcompare.compare.overall import SPEED
 from rlcompare.compare.timers import MS_PER_S, TrainingLog
 from rlcompare.compare.training import GENERATION
@@ -35,6 +36,8 @@ def with_work(overall: Sequence[Delta], log: TrainingLog) -> tuple[Delta, ...]:
 def _work_of_phases(log: TrainingLog) -> Mapping[str, float | None]:
     """For each phase that depends on tokens, what the work explains of its change, in s; None: unknown."""
     made: dict[str, float | None] = {}
+    batch = batch_of(log)
+    other_batch = batch is not None and abs(batch.relative) >= MOVED
     for phase in (*GENERATION, *PASSES):
         timer = log.timers.get(phase)
         if timer is None or timer not in log.changes:
@@ -42,7 +45,9 @@ def _work_of_phases(log: TrainingLog) -> Mapping[str, float | None]:
         drivers = [driver for driver in log.drivers.get(timer, ()) if driver.metric in log.changes]
         told = [(driver, log.changes[driver.metric]) for driver in drivers if driver.slope is not None]
         error = sqrt(fsum((driver.error * change.delta) ** 2 for driver, change in told)) / MS_PER_S
-        if told and error <= _SURE * log.changes[timer].new:
+        if phase in GENERATION and other_batch:
+            made[phase] = None  # its steps show what longer responses cost, and not more of them
+        elif told and error <= _SURE * log.changes[timer].new:
             made[phase] = fsum((driver.slope or 0.0) * change.delta for driver, change in told) / MS_PER_S
         else:
             made[phase] = None

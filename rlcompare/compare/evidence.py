@@ -84,6 +84,7 @@ class Evidence:
         frequency: mean AI Core frequency by side, in MHz.
         on_device: whether device data was recorded; else times are those of host operators.
         same_executor: whether both sides recorded the same: devices, or the host alone.
+        steps_known: whether the number of steps is known on both sides.
         timed_phases: whether training timed the phases, as it did the headline, and not the profile.
         members: the member of a run with the largest part in the change of each row of the account, by kind, phase and
             name; this part of the mean in ms; and the sum of the sizes of all parts. Empty if the sides have different
@@ -105,6 +106,7 @@ class Evidence:
     rare_phases: Mapping[str, RarePhase]
     members: Mapping[tuple[str, str | None, str], tuple[str, float, float]] = field(default_factory=dict)
     same_executor: bool = True
+    steps_known: bool = True
     edits: Edits = field(default_factory=Edits)
     kernel_facts: Sequence[KernelFact] = ()
     log: TrainingLog = field(default_factory=TrainingLog)
@@ -126,6 +128,7 @@ class Evidence:
         timed_phases: bool,
         rare_phases: Mapping[str, RarePhase],
         same_executor: bool,
+        steps_known: bool,
     ) -> Evidence:
         """Gathers the evidence.
 
@@ -145,6 +148,7 @@ class Evidence:
             timed_phases=timed_phases,
             rare_phases=rare_phases,
             same_executor=same_executor,
+            steps_known=steps_known,
             edits=edits,
             kernel_facts=kernel_facts,
             log=log,

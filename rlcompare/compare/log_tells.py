@@ -16,6 +16,7 @@ from rlcompare.compare.timers import (
     OUT_OF_SAMPLE,
     OUT_OF_UNSCORED,
     OUT_OF_WORKERS,
+    Change,
     TrainingLog,
 )
 
@@ -181,25 +182,29 @@ def beside(log: TrainingLog, part: Part, rest: float) -> str:
     """What else moved as the phase did, at most two things."""
     found = []
     for tell in _tells_of(part):
-        told = log.change(*tell.metrics)
-        if told is None:
+        known = {metric: log.changes[metric] for metric in tell.metrics if metric in log.changes}
+        metric = next((metric for metric, change in known.items() if _fits(tell, change, log, part, rest)), None)
+        if metric is None:
             continue
-        metric, change = told
-        fits = (change.delta > 0) == (rest > 0) if tell.rises else (change.delta > 0) != (rest > 0)
-        if not fits or not change.is_telling or abs(change.relative) < MOVED:
-            continue
-        if tell.scales and abs(change.relative) < FITS * abs(rest) / max(part.baseline, part.new):
-            continue
-        if tell.sum in log.changes and log.changes[tell.sum].delta * change.delta < 0:
-            continue
-        if tell.in_seconds and abs(change.delta) * MS_PER_S < FITS * abs(rest):
-            continue
+        change = known[metric]
         values = {"metric": metric, "new": amount_text(change.new), "baseline": amount_text(change.baseline)}
         found.append(f", {tell.text.format(**values)}")
     lone = log.lone.get(ACCEPTED)
     if lone and part.phase in (GENERATION, WAITING) and part.name not in NOT_GENERATED:
         found.append(f", with speculative decoding on the {lone} side only, by its log ({ACCEPTED})")
     return "".join(found[:2])
+
+
+def _fits(tell: Beside, change: Change, log: TrainingLog, part: Part, rest: float) -> bool:
+    """Whether a metric moved by more than luck, and as what is left of the phase did."""
+    fits = (change.delta > 0) == (rest > 0) if tell.rises else (change.delta > 0) != (rest > 0)
+    if not fits or not change.is_telling or abs(change.relative) < MOVED:
+        return False
+    if tell.scales and abs(change.relative) < FITS * abs(rest) / max(part.baseline, part.new):
+        return False
+    if tell.sum in log.changes and log.changes[tell.sum].delta * change.delta < 0:
+        return False
+    return not tell.in_seconds or abs(change.delta) * MS_PER_S >= FITS * abs(rest)
 
 
 def _tells_of(part: Part) -> Sequence[Beside]:

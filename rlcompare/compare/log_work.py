@@ -56,10 +56,10 @@ def _of_generation(log: TrainingLog, part: Part) -> tuple[Sequence[Reason], floa
         return [Reason("turns", part.delta if whole else by_turns)], 0.0
     if part.name.startswith(NOT_GENERATED):
         return (), 0.0
-    batch = _batch(log)
+    batch = batch_of(log)
     if batch and batch.delta * part.delta > 0 and abs(batch.relative) >= MOVED:
         return [Reason("work", _by_proportion(part, [batch]))], 0.0
-    of_lengths = "turns" if turns else "tail" if _is_tail(log) else "work"
+    of_lengths = "turns" if turns else "tail" if _is_tail(log, part) else "work"
     drivers = [driver for driver in log.drivers.get(part.timer, ()) if driver.metric in log.changes]
     known = {driver: log.changes[driver.metric] for driver in drivers}
     told = {driver: change for driver, change in known.items() if driver.slope is not None}
@@ -101,7 +101,7 @@ def _more_turns(log: TrainingLog, part: Part) -> Change | None:
     return found[1] if found[1].delta * part.delta > 0 else None
 
 
-def _batch(log: TrainingLog) -> Change | None:
+def batch_of(log: TrainingLog) -> Change | None:
     """How the number of samples per step changed; None if it is unknown."""
     found = [log.changes.get(name) for name in ("perf/total_num_tokens", "response_length/mean", "prompt_length/mean")]
     tokens, response, prompt = found
@@ -124,11 +124,13 @@ def _by_proportion(part: Part, changes: Iterable[Change]) -> float:
     return min(abs(amount), abs(part.delta)) * (1 if amount > 0 else -1)
 
 
-def _is_tail(log: TrainingLog) -> bool:
-    """Whether the longest response changed, and the mean one hardly did, or in the other direction."""
+def _is_tail(log: TrainingLog, part: Part) -> bool:
+    """Whether the longest response changed as the timer did, and the mean one hardly, or in the other direction."""
     longest, mean = log.changes.get("response_length/max"), log.changes.get("response_length/mean")
-    if longest is None or mean is None:
-        return longest is not None
+    if longest is None or not is_more_than_luck(longest) or longest.delta * part.delta <= 0:
+        return False
+    if mean is None:
+        return True
     return abs(longest.relative) > TAIL * abs(mean.relative) or longest.delta * mean.delta < 0
 
 

@@ -203,6 +203,7 @@ class Level(NamedTuple):
 
 class LoneMark(NamedTuple):
     side: SideName
+    counted: bool
 
 
 class LonePhase(NamedTuple):

@@ -267,6 +267,19 @@ def test_the_account_sums_to_the_change_even_if_only_one_side_marks_its_steps(
     assert len(said) == len(free_rows)
 
 
+def test_times_per_step_of_an_unknown_number_of_steps_have_no_cause(tmp_path: Path) -> None:
+    """Three marked steps of 10 ms, and their 30 ms without marks: nothing is known to have changed."""
+    marked, bare = store(tmp_path, "marked").capture(), store(tmp_path, "bare").capture().step(0)
+    for step in (1, 2, 3):
+        marked.step(step, wall=12 * MS).time(step, 10 * MS, step_ns=12 * MS).kernel(step, "MatMul", 2, 10 * MS)
+    paths = marked.done(), bare.time(0, 30 * MS).kernel(0, "MatMul", 6, 30 * MS).done()
+    diff = compared(*paths)
+    assert diff.comparability.status == "not_comparable"
+    assert (diff.causes, diff.unexplained and diff.unexplained.share) == ((), 1.0)
+    assert any("How many the new side holds is unknown" in finding.message for finding in diff.comparability.findings)
+    assert compared(*paths, varied=("steps",)).causes
+
+
 def test_the_account_counts_the_ranks_whose_steps_the_headline_counts(tmp_path: Path) -> None:
     """Steps of 24 ms on rank 0, and of 20 on rank 1, whose device was not recorded. Rank 2 marks none."""
     made = store(tmp_path, "some").capture(0, 0).capture(1, 1).capture(2, 2)

@@ -65,7 +65,7 @@ def differences(baseline: str | None, new: str | None, training: Any = (), phase
         }
         captures.append(Capture._make(known.get(field) for field in Capture._fields))
     match = KernelMatchSummary(exact_share=None, loose=None, by_name=False)
-    found = assess(sides, captures, [], match, None, [], training, [], [])
+    found = assess(sides, captures, [], match, None, [], training, [], [], [])
     return [finding for finding in found.findings if finding.key.startswith("sampled")]
 
 
