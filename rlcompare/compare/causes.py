@@ -46,6 +46,8 @@ MOST_ROWS = 50
 ANOTHER_PATH = ", as the step depends on other ranks than before"
 """A clause for causes that are on the critical path only because that leads over other ranks."""
 
+OF_MORE = ", on average over all ranks, and more on those that the step waits for"
+
 MOST = 8
 """The most causes that are named."""
 
@@ -181,12 +183,15 @@ class _Choice:
             self._left[place] -= amount
         self.rest -= delta
         text = candidate.text if isinstance(candidate.text, str) else candidate.text(delta)
-        has_moved = self._basis.has_moved(self._basis.parts[place] for place in amounts)
+        parts = [self._basis.parts[place] for place in amounts]
+        has_moved = self._basis.has_moved(parts)
         member = "" if has_moved else member_of(self._evidence, self._basis, amounts)
         note = ANOTHER_PATH if has_moved else ""
         if member and not re.search(rf"\b{re.escape(member)}\b", text):
             of_all = ", on average" if candidate.what == "operator_slower" else ""
             note = f"{of_all}, most of it on {member}"
+        elif not member and candidate.what == "operator_slower" and self._basis.is_more_on_path(parts):
+            note = OF_MORE
         if note or self._basis.note:
             text = f"{text.removesuffix('.')}{note}{self._basis.note}."
         share = delta / self._basis.change

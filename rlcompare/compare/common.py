@@ -31,7 +31,6 @@ from rlcompare.compare.parts import (
     whole,
 )
 from rlcompare.compare.training import BESIDE_TOKENS, GENERATION
-from rlcompare.model.diff import Delta
 
 WORKLOAD = ("workload.total_tokens", "workload.response_tokens", "workload.response_length_mean")
 """What training was asked for; the first that is known counts."""
@@ -44,6 +43,9 @@ BROAD = 0.5
 
 UNIFORM = 0.6
 """Part of the computation that must have slowed by about the same factor before the clock is named."""
+
+DIVIDED = 0.5
+"""The work was divided otherwise if other sizes of inputs take back this part of what the number of calls changed."""
 
 STEADY_RATE = 0.05
 """Times per token that changed by less than this part are called the same."""
@@ -222,7 +224,8 @@ def _broad_work(evidence: Evidence, basis: Basis, amounts: Mapping[int, float]) 
     amounts = {place: amount for place, amount in amounts.items() if basis.parts[place].name in names}
     before, after = (fsum(getattr(change, side) for change in grown) for side in ("baseline_calls", "new_calls"))
     why, metric = "larger inputs" if basis.sign > 0 else "smaller inputs", "workload.input_elements"
-    by_calls = abs(fsum(change.calls for change in grown)) > abs(fsum(change.size for change in grown))
+    calls, sizes = (fsum(getattr(change, what) for change in grown) for what in ("calls", "size"))
+    by_calls = abs(calls) > abs(sizes)
     waited: dict[int, float] = {}
     if by_calls and (after - before) * basis.change > 0:
         why = f"{'more' if basis.sign > 0 else 'fewer'} calls, {count(before)} → {count(after)}"
@@ -232,8 +235,7 @@ def _broad_work(evidence: Evidence, basis: Basis, amounts: Mapping[int, float]) 
         amounts |= waited
 
     between = " with the time between them" if waited else ""
-    elements = evidence.metrics.get("workload.input_elements")
-    divided = metric == "workload.kernels" and _is_divided(elements, before, after)
+    divided = metric == "workload.kernels" and calls * sizes < 0 and abs(sizes) >= DIVIDED * abs(calls)
     what = f"The work itself {'grew' if basis.sign > 0 else 'shrank'}"
     if divided:
         what = f"The work was divided into {'more, smaller' if basis.sign > 0 else 'fewer, larger'} calls"
@@ -243,13 +245,6 @@ def _broad_work(evidence: Evidence, basis: Basis, amounts: Mapping[int, float]) 
         return f"{what}: {len(grown)} operators had {why} per step, which accounts for {ms(delta)}{between}."
 
     yield Candidate("workload", amounts, text, "workload", metric)
-
-
-def _is_divided(elements: Delta | None, before: float, after: float) -> bool:
-    """Whether the elements of all inputs changed by less than half of what the calls did."""
-    if elements is None or not elements.ratio or not before:
-        return False
-    return abs(elements.ratio - 1) < 0.5 * abs(after / before - 1)
 
 
 def clock(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:

@@ -132,6 +132,7 @@ def _operator(evidence: Evidence, basis: Basis, name: str, parts: Mapping[int, P
     change = evidence.operator(name)
     fractions = fractions_of(evidence, basis, name)
     section = "kernels" if change else "account"
+    counted = not basis.is_more_on_path(parts.values())
     if change is None or fractions is None:
         mean = 0.0 if basis.is_apart(parts.values()) else basis.computed[name]
         text, what = _more(place, delta, mean, change), "operator_time"
@@ -141,8 +142,8 @@ def _operator(evidence: Evidence, basis: Basis, name: str, parts: Mapping[int, P
         return
     if not change.on_both:
         launches = _launches(basis, name, parts, delta, change)
-        came = f"{_came_or_went(change, place, delta)}{_with_launches(launches)}"
-        text = f"{came}{where_edited(evidence, name, parts)}."
+        came = _came_or_went(change, place, delta, counted=counted)
+        text = f"{came}{_with_launches(launches)}{where_edited(evidence, name, parts)}."
         yield Candidate("operator_calls", whole(parts) | launches, text, section, name)
         return
     if other := otherwise(evidence, change, parts, fractions.slower):
@@ -169,7 +170,7 @@ def _operator(evidence: Evidence, basis: Basis, name: str, parts: Mapping[int, P
             slower = what == "operator_slower"
             ends, rows = _with_facts(evidence, change, shape[0] if shape else None, own) if slower else ("", ())
             where = where_edited(evidence, name, parts) if what == "operator_calls" else ""
-            text = f"{_because(what, change, place, own)}{ends}{_with_launches(launches)}{where}."
+            text = f"{_because(what, change, place, own, counted=counted)}{ends}{_with_launches(launches)}{where}."
             yield Candidate(what, of_reason | launches, text, section, name, rows)
 
 
@@ -182,11 +183,11 @@ def _with_facts(
     return achieved(evidence, change, shapes) + clauses(facts) + module, (*(fact.row for fact in facts), *row)
 
 
-def _because(what: str, change: OperatorChange, place: str, delta: float) -> str:
-    """The sentence for one of the reasons for which the time of an operator changes."""
+def _because(what: str, change: OperatorChange, place: str, delta: float, *, counted: bool) -> str:
+    """The sentence for one of the reasons for which the time of an operator changes; ``counted``: as ``_called``."""
     if what == "operator_slower":
         return _slower(change, place)
-    return _called(change, place, delta) if what == "operator_calls" else _sized(place, delta)
+    return _called(change, place, delta, counted=counted) if what == "operator_calls" else _sized(place, delta)
 
 
 def _launches(
@@ -318,15 +319,20 @@ def _split(change: OperatorChange, reasons: Mapping[str, float], delta: float) -
     return ", ".join(f"{signed(reasons[what] * delta)} {words[what]}" for what in named)
 
 
-def _came_or_went(change: OperatorChange, place: str, delta: float) -> str:
+def _came_or_went(change: OperatorChange, place: str, delta: float, *, counted: bool) -> str:
+    """``counted``: whether the calls, a mean over ranks, are those that take the time."""
+    if not counted:
+        return f"{place} is {'new' if change.new > 0 else 'gone'}: {_by(delta)} per step"
     if change.new > 0:
         return f"{place} is new: {count(change.new_calls)} calls per step that take {ms(delta)}"
     return f"{place} is gone: {count(change.baseline_calls)} calls per step that took {ms(delta)}"
 
 
-def _called(change: OperatorChange, place: str, delta: float) -> str:
+def _called(change: OperatorChange, place: str, delta: float, *, counted: bool) -> str:
+    """``counted``: whether the calls, a mean over ranks, are those that take the time."""
     before, after = count(change.baseline_calls), count(change.new_calls)
     if before == after or (change.new_calls > change.baseline_calls) != (delta > 0):
         return f"{place} is called with another mix of inputs ({before} → {after} calls per step): {_by(delta)}"
     word = "more" if change.new_calls > change.baseline_calls else "less"
-    return f"{place} is called {word} often: {before} → {after} times per step, {_by(delta)}"
+    mean = "" if counted else " on average over ranks"
+    return f"{place} is called {word} often: {before} → {after} times per step{mean}, {_by(delta)}"

@@ -132,6 +132,11 @@ class Basis:
         delta, mean = total(parts), mean_total(parts)
         return delta * mean < 0 or abs(delta) > SAME_CHANGE * self.ranks * abs(mean)
 
+    def is_more_on_path(self, parts: Iterable[Part]) -> bool:
+        """Whether these parts changed on the path by clearly more than on average over ranks."""
+        parts = self._with_means(parts)
+        return abs(total(parts)) > SAME_CHANGE * abs(mean_total(parts))
+
     def has_moved(self, parts: Iterable[Part]) -> bool:
         """Whether the path has more or less of these parts only because it leads over other ranks than before.
 

@@ -18,7 +18,7 @@ NAMED_MODULES, LISTED_INSTANCES = 3, 3
 def text_of(place: Place) -> str:
     """``after aten::mm in DecoderLayer.*.MLP (40 places)``."""
     words = f"{'mostly ' if place.part < ALL else ''}{_where(place)}"
-    return words if round(place.times, 3) == 1 else f"{words} ({count(place.times)} places)"
+    return words if round(place.times, 3) <= 1 else f"{words} ({count(place.times)} places)"
 
 
 def _where(place: Place) -> str:

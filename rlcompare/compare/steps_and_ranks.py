@@ -15,6 +15,9 @@ from rlcompare.compare.rows import K, S, SectionMaker, grouped, matched_share
 from rlcompare.model.diff import Section
 from rlcompare.model.words import SIDES, SideName
 
+ALIKE_LATE = 0.1
+"""Ranks that are last equally often, with delays that differ by less than this part, take turns: none is straggler."""
+
 LATE_ENOUGH = 0.02
 """A rank is no straggler if its delays sum to less than this fraction of the step: some rank is always last."""
 
@@ -120,7 +123,8 @@ def _rank_pair(
 def _straggler(members: Sequence[Rank], headline: str) -> Rank | None:
     """The straggler of a side: the rank that most often starts collectives last (docs/design.md §4).
 
-    Only ranks whose delays sum to at least ``LATE_ENOUGH`` of a step count. Ties go to the rank with most delay.
+    Only ranks whose delays sum to at least ``LATE_ENOUGH`` of a step count. Of ranks that are last equally often, the
+    one with clearly the most delay.
     """
     kinds: dict[str, list[Rank]] = {}
     for rank in members:
@@ -133,7 +137,15 @@ def _straggler(members: Sequence[Rank], headline: str) -> Rank | None:
             for rank in alike
             if rank.times_last and rank.late_per_step_ns is not None and rank.late_per_step_ns >= enough
         ]
-    return max(late, key=lambda rank: (rank.times_last, rank.late_ns or 0.0), default=None)
+    first = max(late, key=lambda rank: (rank.times_last, rank.late_ns or 0.0), default=None)
+    if first is None or any(
+        rank is not first
+        and rank.times_last == first.times_last
+        and (rank.late_ns or 0.0) > (1 - ALIKE_LATE) * (first.late_ns or 0.0)
+        for rank in late
+    ):
+        return None
+    return first
 
 
 def natural(name: str) -> tuple[tuple[str, int], ...]:
