@@ -44,7 +44,7 @@ BROAD = 0.5
 UNIFORM = 0.6
 """Part of the computation that must have slowed by about the same factor before the clock is named."""
 
-DIVIDED = 0.5
+DIVIDED = 0.3
 """The work was divided otherwise if other sizes of inputs take back this part of what the number of calls changed."""
 
 STEADY_RATE = 0.05

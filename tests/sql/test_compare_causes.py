@@ -236,6 +236,19 @@ def test_more_calls_of_everything_is_workload(tmp_path: Path) -> None:
     assert first.delta_ms == pytest.approx(9.0)
 
 
+def test_smaller_calls_for_the_same_inputs_are_divided_work(tmp_path: Path) -> None:
+    """Two micro-batches instead of one: twice the calls, each of half the elements and 0.6 of the time."""
+    old = by_hand(tmp_path, "old", 100 * MS)
+    new = by_hand(tmp_path, "new", 120 * MS)
+    for op in ("MatMul", "Softmax", "Add", "Mul"):
+        old.kernel(1, op, 10, 25 * MS, shapes="64,64", elements=40960.0)
+        new.kernel(1, op, 20, 30 * MS, shapes="32,64", elements=40960.0)
+    cause = causes(old, new).causes[0]
+    assert cause.text.startswith(
+        "The work was divided into more, smaller calls: 4 operators had 40 → 80 calls per step"
+    )
+
+
 def test_more_tokens_are_named_first(tmp_path: Path) -> None:
     old, new = by_hand(tmp_path, "old", 40 * MS), by_hand(tmp_path, "new", 50 * MS)
     for made, tokens in ((old, 1000.0), (new, 1200.0)):
