@@ -27,8 +27,8 @@ _TIMELINE_NAME = re.compile(r".*mem(?:ory)?_?timeline.*\.(json|json\.gz|html)", 
 _REMEDY = "export it again, or remove it"
 _ROOM = 64
 """Maximum compression ratio of a timeline."""
-_MOST = 2**30
-"""Maximum bytes of an export."""
+_MOST_STACKS, _MOST_TIMELINE = 2**30, 2**28
+"""Maximum bytes of an export. DuckDB reads a timeline as one object, and takes twice its size in memory."""
 
 
 def with_exports(capture: CaptureInput, folders: Iterable[Path], notes: list[tuple[Path, Finding]]) -> CaptureInput:
@@ -105,7 +105,7 @@ def fill(
 
 
 def _read_stacks(con: duckdb.DuckDBPyConnection, path: Path) -> str | None:
-    if path.stat().st_size > _MOST:
+    if path.stat().st_size > _MOST_STACKS:
         return "it was left out: it is larger than 1 GiB"
     db.set_variable(con, "stacks_file", db.pattern_of(path))
     ((other, known),) = db.run(con, resources.sql("sources/exports/stacks"))
@@ -118,8 +118,10 @@ def _read_stacks(con: duckdb.DuckDBPyConnection, path: Path) -> str | None:
 
 
 def _read_timeline(con: duckdb.DuckDBPyConnection, path: Path) -> str | None:
+    if path.stat().st_size > _MOST_TIMELINE:
+        return "it was left out: it is larger than 256 MiB"
     room = path.stat().st_size * (_ROOM if path.suffix == ".gz" else 1) + 2**20
     db.set_variable(con, "timeline_file", db.pattern_of(path))
-    db.set_variable(con, "timeline_bytes", min(room, _MOST))
+    db.set_variable(con, "timeline_bytes", min(room, _MOST_TIMELINE))
     ((levels,),) = db.run(con, resources.sql("sources/exports/memory_timeline"))
     return None if levels else "it was left out: it contains no memory of the requested device"

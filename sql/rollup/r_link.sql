@@ -25,7 +25,8 @@ WITH of_name AS (
     FROM link AS l JOIN keyed AS k ON k.capture = l.capture AND k.group_name IS NOT DISTINCT FROM l.group_name
 )
 SELECT capture, step, kind, group_key, CASE WHEN members IS NULL THEN src_rank ELSE TRY(CAST(members[src_rank + 1] AS BIGINT)) END,
-       CASE WHEN members IS NULL THEN dst_rank ELSE TRY(CAST(members[dst_rank + 1] AS BIGINT)) END, transport, sum(size_bytes), sum(transit_ns)
+       CASE WHEN members IS NULL THEN dst_rank ELSE TRY(CAST(members[dst_rank + 1] AS BIGINT)) END, transport,
+       sum(size_bytes) FILTER (size_bytes >= 0), sum(transit_ns) FILTER (transit_ns >= 0)
 FROM placed GROUP BY ALL;
 INSERT INTO r_link
 WITH of_name AS (

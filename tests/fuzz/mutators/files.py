@@ -132,7 +132,10 @@ def _odd_folder(path: Path, random: Random) -> str:
 
 
 def _copy_beside(path: Path, random: Random) -> str:
-    shutil.copy2(path, path.with_name(f"copy-{path.name}"))
+    try:
+        shutil.copy2(path, path.with_name(f"copy-{path.name}"))
+    except OSError as error:  # another mutator made it a link to a device
+        raise NotApplicableError from error
     return "a copy beside it"
 
 
