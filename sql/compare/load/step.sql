@@ -1,7 +1,7 @@
 -- Steps of the captures of one run, selected or not.
 -- Variables: run, side, steps (empty: all).
--- Depends on c_capture, step.
--- Nothing without c_capture, step.
+-- Depends on c_capture, capture, step.
+-- Nothing without c_capture, capture, step.
 CREATE TABLE IF NOT EXISTS c_step (
     side VARCHAR NOT NULL,
     run INTEGER NOT NULL,
