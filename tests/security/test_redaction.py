@@ -60,6 +60,7 @@ TEXTS = [
     ("mysql -p-{} db", "mysql -p*** db"),
     ("sshpass -p {} ssh -p 22 host", "sshpass -p *** ssh -p 22 host"),
     ("a=" * 2000 + "token={}", "a=" * 2000 + "token=***"),
+    ("m" * 20_000 + " token={}", "m" * 20_000 + " token=***"),
     ("AWS_SECRET_ACCESS_KEY={};x", "AWS_SECRET_ACCESS_KEY=***;x"),
     ("runs/token={}/prof: it is damaged", "runs/token=***/prof: it is damaged"),
     ("errors.InputError: runs/token={}/prof: it", "errors.InputError: runs/token=***/prof: it"),
