@@ -113,6 +113,7 @@ _PLAIN = re.compile(
     re.IGNORECASE,
 )
 """Values that are no secrets whatever they belong to: numbers, switches, types."""
+_QUOTES = "\\\"'"
 _WORDS_OF_TEXTS = ("token", "key", "session")
 """Before a colon, they may be plain words or names of modules: ``next token: the``, ``attention.self.key: Linear``."""
 _USER = re.compile(r"[^\s:/=]+:[^\s/=]+")
@@ -187,8 +188,8 @@ def redacted(text: str) -> str:
     text = _BASIC.sub(_without_credentials, text)
     text = _TOKENS.sub(HIDDEN, text)
     text = _with_hidden(text, _passwords(text))
-    text = _FLAG.sub(_without_value, text)
-    text = _IN_PATH.sub(_without_value, text)
+    for pattern in (_FLAG, _IN_PATH):
+        text = _with_hidden(text, _values_of(pattern, text))
     return _with_hidden(text, _values_of_pairs(text))
 
 
@@ -223,31 +224,36 @@ def _disjoint(spans: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
             end = until
 
 
+def _values_of(pattern: re.Pattern[str], text: str) -> Iterator[tuple[int, int]]:
+    """Where secrets stand behind their names, by a pattern that matches both."""
+    for match in pattern.finditer(text):
+        if (span := _secret_in(match["key"].lstrip("-"), match["between"], match["value"])) is not None:
+            yield match.start("value") + span[0], match.start("value") + span[1]
+
+
 def _values_of_pairs(text: str) -> Iterator[tuple[int, int]]:
-    """Where the values of names of secrets stand: ``token=x``, ``"api_key": "x"``, ``InputError: runs/token=x``."""
+    """Likewise for ``token=x`` and ``"api_key": "x"``. A value may hold pairs itself: ``InputError: runs/token=x``."""
     place = 0
     while match := _PAIR.search(text, place):
         place = match.end()
         if not _is_name_of_secret(match["key"]) or not (value := _VALUE.match(text, place)):
             continue
-        bare = value[0].strip("\\\"'")
-        if not bare or _PLAIN.fullmatch(bare):
-            continue
         place = value.end()
-        if not _is_text(match["key"], match["sign"], bare):
-            quotes = len(value[0]) - len(value[0].lstrip("\\\"'"))
-            yield value.start() + quotes, value.end() - quotes
+        if (span := _secret_in(match["key"], match["sign"], value[0])) is not None:
+            yield value.start() + span[0], value.start() + span[1]
+
+
+def _secret_in(key: str, between: str, value: str) -> tuple[int, int] | None:
+    """Where the secret stands in the value of a name, without its quotes; None if it is none."""
+    bare = value.strip(_QUOTES)
+    if not bare or _PLAIN.fullmatch(bare) or not _is_name_of_secret(key):
+        return None
+    is_word = key.lower().rpartition(".")[2] in _WORDS_OF_TEXTS and "=" not in between and not re.search(r"\d", bare)
+    return None if is_word else (len(value) - len(value.lstrip(_QUOTES)), len(value.rstrip(_QUOTES)))
 
 
 def _is_name_of_secret(key: str) -> bool:
     return names_secret(key) and key.lower() not in ("key", "session")
-
-
-def _is_text(key: str, between: str, bare: str) -> bool:
-    """Whether a value is rather a word of a text: ``next token: the``."""
-    return (
-        key.lower().rpartition(".")[2] in _WORDS_OF_TEXTS and "=" not in between and not re.search(r"\d", bare)
-    )  # fmt: skip
 
 
 def _without_credentials(match: re.Match[str]) -> str:
@@ -256,18 +262,6 @@ def _without_credentials(match: re.Match[str]) -> str:
     content = b64decode(value[: len(value) // 4 * 4])
     is_pair = b":" in content and content.isascii() and content.decode("ascii").isprintable()
     return f"{match['scheme']}{HIDDEN}" if is_pair else match[0]
-
-
-def _without_value(match: re.Match[str]) -> str:
-    key, between, value = match["key"], match["between"], match["value"]
-    bare = value.strip("\\\"'")
-    named = key.lstrip("-")
-    if not bare or _PLAIN.fullmatch(bare) or not _is_name_of_secret(named):
-        return f"{key}{between}{value}"
-    if _is_text(named, between, bare):
-        return match[0]
-    quote = value[: len(value) - len(value.lstrip("\\\"'"))]
-    return f"{key}{between}{quote}{HIDDEN}{quote}"
 
 
 def redacted_command(tokens: Sequence[str]) -> list[str]:

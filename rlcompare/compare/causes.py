@@ -46,7 +46,8 @@ MOST_ROWS = 50
 ANOTHER_PATH = ", as the step depends on other ranks than before"
 """A clause for causes that are on the critical path only because that leads over other ranks."""
 
-OF_MORE = ", on average over all ranks, and more on those that the step waits for"
+MORE_ON_PATH = ", on average over all ranks, and more on those that the step waits for"
+"""A clause for operators that slowed on the critical path by more than on average."""
 
 MOST = 8
 """The most causes that are named."""
@@ -191,7 +192,7 @@ class _Choice:
             of_all = ", on average" if candidate.what == "operator_slower" else ""
             note = f"{of_all}, most of it on {member}"
         elif not member and candidate.what == "operator_slower" and self._basis.is_more_on_path(parts):
-            note = OF_MORE
+            note = MORE_ON_PATH
         if note or self._basis.note:
             text = f"{text.removesuffix('.')}{note}{self._basis.note}."
         share = delta / self._basis.change

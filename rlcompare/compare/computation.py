@@ -137,7 +137,7 @@ def _operator(evidence: Evidence, basis: Basis, name: str, parts: Mapping[int, P
         mean = 0.0 if basis.is_apart(parts.values()) else basis.computed[name]
         text, what = _more(place, delta, mean, change), "operator_time"
         if change is None and not all(fsum(values) for values in _values(parts)):
-            text, what = f"{place} is {'new' if delta > 0 else 'gone'}: {_by(delta)} per step.", "operator_calls"
+            text, what = f"{_new_or_gone(place, delta)}.", "operator_calls"
         yield Candidate(what, whole(parts), text, section, name)
         return
     if not change.on_both:
@@ -319,10 +319,14 @@ def _split(change: OperatorChange, reasons: Mapping[str, float], delta: float) -
     return ", ".join(f"{signed(reasons[what] * delta)} {words[what]}" for what in named)
 
 
+def _new_or_gone(place: str, delta: float) -> str:
+    return f"{place} is {'new' if delta > 0 else 'gone'}: {_by(delta)} per step"
+
+
 def _came_or_went(change: OperatorChange, place: str, delta: float, *, counted: bool) -> str:
     """``counted``: whether the calls, a mean over ranks, are those that take the time."""
     if not counted:
-        return f"{place} is {'new' if change.new > 0 else 'gone'}: {_by(delta)} per step"
+        return _new_or_gone(place, delta)
     if change.new > 0:
         return f"{place} is new: {count(change.new_calls)} calls per step that take {ms(delta)}"
     return f"{place} is gone: {count(change.baseline_calls)} calls per step that took {ms(delta)}"

@@ -12,6 +12,8 @@ from collections.abc import Sequence
 from itertools import accumulate, combinations, pairwise
 from statistics import fmean, median, variance
 
+from rlcompare.compare.onset import SPIKE, windows
+
 LEAST_STEPS = 40
 """Steps that a series must have for a trend."""
 
@@ -32,7 +34,6 @@ LEAST_APART, LEAST_SIDE, LEAST_SWITCHES = 6.0, 0.15, 6
 Halves of normal, uniform or exponential noise are 2.5 to 3.5 deviations apart."""
 
 _MOST_AUTOCORRELATION = 0.9
-_SPIKE, _REACH = 4.0, 3  # deviations, and steps on either side
 _DIFFERENCE_TO_SD = 1.048  # of the median absolute difference of two normal values
 
 
@@ -99,9 +100,9 @@ def spikes_of(values: Sequence[float], least: float) -> list[int]:
     The noise is told by the median of the differences, which many spikes hardly move.
     """
     differences = [abs(after - before) for before, after in pairwise(values)]
-    reach = max(least, _SPIKE * _DIFFERENCE_TO_SD * median(differences)) if differences else least
-    around = (median(values[max(0, place - _REACH) : place + _REACH + 1]) for place in range(len(values)))
-    return [place for place, (value, near) in enumerate(zip(values, around, strict=True)) if value - near > reach]
+    reach = max(least, SPIKE * _DIFFERENCE_TO_SD * median(differences)) if differences else least
+    around = zip(values, windows(values), strict=True)
+    return [place for place, (value, window) in enumerate(around) if value - median(window) > reach]
 
 
 def upper_level(values: Sequence[float], least: float) -> list[int]:

@@ -182,11 +182,11 @@ def beside(log: TrainingLog, part: Part, rest: float) -> str:
     """What else moved as the phase did, at most two things."""
     found = []
     for tell in _tells_of(part):
-        known = {metric: log.changes[metric] for metric in tell.metrics if metric in log.changes}
-        metric = next((metric for metric, change in known.items() if _fits(tell, change, log, part, rest)), None)
-        if metric is None:
+        known = [(metric, log.changes[metric]) for metric in tell.metrics if metric in log.changes]
+        told = next(((metric, change) for metric, change in known if _fits(tell, change, log, part, rest)), None)
+        if told is None:
             continue
-        change = known[metric]
+        metric, change = told
         values = {"metric": metric, "new": amount_text(change.new), "baseline": amount_text(change.baseline)}
         found.append(f", {tell.text.format(**values)}")
     lone = log.lone.get(ACCEPTED)

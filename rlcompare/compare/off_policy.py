@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from rlcompare.compare.health_levels import WINDOW, Pair, show
 from rlcompare.model.diff import ADVICE, Symptom
-from rlcompare.model.health import HealthRange, health_range, in_range
+from rlcompare.model.health import HealthRange, in_range, range_as_logged
 from rlcompare.model.words import RuleSeverity, SideName
 
 ERROR, WARN = RuleSeverity.ERROR, RuleSeverity.WARN
@@ -93,7 +93,7 @@ def _outside(pair: Pair, watch: Watch, env: Mapping[SideName, Mapping[str, str]]
     If both are, the one that is further from the baseline.
     """
     new, baseline = pair.new, pair.baseline
-    documented = health_range(new.given if "/" in new.given else new.name, env["new"])
+    documented = range_as_logged(new.name, new.given, env["new"])
     ends = (
         (-1.0, new.low, baseline.low[0] if baseline else None, new.first(lambda run: run.low_since)),
         (1.0, new.high, baseline.high[0] if baseline else None, new.first(lambda run: run.high_since)),

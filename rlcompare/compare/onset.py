@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from statistics import fmean, median
@@ -45,11 +45,13 @@ LEAST_APART = 0.9
 LEAST_ABRUPT = 0.6
 """The part of a change of level by which the ``LEAST_LEVEL`` steps after it must differ from those before."""
 
+SPIKE = 4.0
+"""Standard deviations by which a spike differs from the steps around it."""
+
 LARGEST_DRIFT = 0.5
 """The part of a change of level by which the level before may have drifted."""
 
 _FEW_STEPS = 8  # noise estimated from few steps is uncertain: the limit is twice as high in a series of 8, say
-_SPIKE = 4.0
 _REACH = 3
 _ABS_TO_SD = math.sqrt(math.pi) / 2  # of the mean absolute difference of two normal values
 _MEDIAN_TO_SD = 1.4826  # of the median absolute value of a normal distribution
@@ -92,13 +94,17 @@ def levels_of(values: Sequence[float]) -> tuple[Level, ...]:
 def without_spikes(values: Sequence[float]) -> list[float]:
     """The series with spikes of up to three steps replaced by the median of seven steps (Hampel's filter)."""
     differences = [abs(after - before) for before, after in pairwise(values)]
-    reach = _SPIKE * _ABS_TO_SD * fmean(differences) if differences else 0.0
+    reach = SPIKE * _ABS_TO_SD * fmean(differences) if differences else 0.0
     made = []
-    for place, value in enumerate(values):
-        window = sorted(values[max(0, place - _REACH) : place + _REACH + 1])
-        near = window[len(window) // 2]
+    for value, window in zip(values, windows(values), strict=True):
+        near = sorted(window)[len(window) // 2]
         made.append(near if abs(value - near) > reach else value)
     return made
+
+
+def windows(values: Sequence[float]) -> Iterator[Sequence[float]]:
+    """The seven values around each; fewer at the ends."""
+    return (values[max(0, place - _REACH) : place + _REACH + 1] for place in range(len(values)))
 
 
 def partition(values: Sequence[float], penalty: float, least: int = 1) -> list[int]:

@@ -252,8 +252,8 @@ def _unmarked(step: records.UnmarkedStep, given: Mapping[SideName, SideInput]) -
     return _finding("unmarked_step", step.side, CAUTION, _where(step, given) + text)
 
 
-def _listed(members: Sequence[str]) -> str:
-    return ", ".join(members[:_SHOWN]) + (f" and {len(members) - _SHOWN} more" if len(members) > _SHOWN else "")
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
 
 
 def _lone_marks(side: SideName) -> Finding:
@@ -265,9 +265,7 @@ def _lone_marks(side: SideName) -> Finding:
 
 
 def _lone_phases(ranges: records.LonePhase) -> Finding:
-    names = [short(name, 40) for name in ranges.phases[:_SHOWN]]
-    more = len(ranges.phases) - len(names)
-    listed = ", ".join(names) + (f" and {more} more" if more else "")
+    listed = _listed([short(name, 40) for name in ranges.phases])
     subject = "they are not phases" if len(ranges.phases) > 1 else "it is not a phase"
     text = f"only this side has the {'ranges' if len(ranges.phases) > 1 else 'range'} {listed}, so {subject}."
     return _finding("lone_phase", ranges.side, INFO, text)

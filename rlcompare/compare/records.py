@@ -129,13 +129,6 @@ class HealthLevel(NamedTuple):
     risen_step: int | None
 
 
-class UnmarkedStep(NamedTuple):
-    side: SideName
-    run: int
-    step: int
-    members: list[str]
-
-
 class IdleStep(NamedTuple):
     side: SideName
     run: int
@@ -490,6 +483,13 @@ class UnevenSteps(NamedTuple):
     most_steps: list[int]
     fewest: str
     fewest_steps: list[int]
+
+
+class UnmarkedStep(NamedTuple):
+    side: SideName
+    run: int
+    step: int
+    members: list[str]
 
 
 class Unprofiled(NamedTuple):

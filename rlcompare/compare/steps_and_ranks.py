@@ -137,15 +137,10 @@ def _straggler(members: Sequence[Rank], headline: str) -> Rank | None:
             for rank in alike
             if rank.times_last and rank.late_per_step_ns is not None and rank.late_per_step_ns >= enough
         ]
-    first = max(late, key=lambda rank: (rank.times_last, rank.late_ns or 0.0), default=None)
-    if first is None or any(
-        rank is not first
-        and rank.times_last == first.times_last
-        and (rank.late_ns or 0.0) > (1 - ALIKE_LATE) * (first.late_ns or 0.0)
-        for rank in late
-    ):
-        return None
-    return first
+    first, second, *_ = (*sorted(late, key=lambda rank: (-rank.times_last, -(rank.late_ns or 0.0))), None, None)
+    if first is None or second is None or second.times_last < first.times_last:
+        return first
+    return None if (second.late_ns or 0.0) > (1 - ALIKE_LATE) * (first.late_ns or 0.0) else first
 
 
 def natural(name: str) -> tuple[tuple[str, int], ...]:

@@ -14,7 +14,7 @@ from rlcompare.compare.names import WORKLOAD
 from rlcompare.compare.records import MetricSample, ProfiledTimer, TimeSample, TrainingPhase
 from rlcompare.compare.rows import NS_PER_MS, ratio
 from rlcompare.model.diff import Value
-from rlcompare.model.health import health_range, in_range
+from rlcompare.model.health import in_range, range_as_logged
 from rlcompare.model.words import SIDES, Health, SideName
 
 GENERATION = ("generate_sequences", "generate_baseline")
@@ -208,8 +208,7 @@ def health_columns(
     """
     columns: dict[str, Value] = {}
     for side in SIDES:
-        key = (logged_as or {}).get(side, name)
-        found = health_range(key if "/" in key else name, env[side])
+        found = range_as_logged(name, (logged_as or {}).get(side, name), env[side])
         value = values[side]
         if found is None or value is None:
             continue

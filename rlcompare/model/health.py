@@ -77,6 +77,11 @@ def health_range(metric: str, settings: Mapping[str, str]) -> HealthRange | None
     return next((entry for entry in _ranges(metric, settings) if entry.metric == metric), None)
 
 
+def range_as_logged(name: str, logged_as: str, settings: Mapping[str, str]) -> HealthRange | None:
+    """The range of a metric by its name in the log, which tells verl's release; else by its canonical one."""
+    return health_range(logged_as if "/" in logged_as else name, settings)
+
+
 def _ranges(metric: str, settings: Mapping[str, str]) -> tuple[HealthRange, ...]:
     if metric.startswith(FIRST):
         lower, upper = bounds(settings.get("algorithm.rollout_is_threshold"))

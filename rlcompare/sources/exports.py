@@ -17,6 +17,7 @@ import duckdb
 
 from rlcompare import db, resources
 from rlcompare.model.run import CaptureInput, Finding
+from rlcompare.model.size import in_binary_unit
 from rlcompare.sources.peek import file_problem
 
 STACKS = "stacks"
@@ -89,12 +90,12 @@ def fill(
         capture_id: its number in the store.
         report: called for each damaged file.
     """
-    for part, read in ((STACKS, _read_stacks), (TIMELINE, _read_timeline)):
+    for part, read, most in ((STACKS, _read_stacks, _MOST_STACKS), (TIMELINE, _read_timeline, _MOST_TIMELINE)):
         path = capture.files.get(part)
         if path is None:
             continue
         try:
-            problem = read(con, path)
+            problem = _too_large(path, most) or read(con, path)
         except db.NOT_THE_INPUT:
             raise
         except (duckdb.Error, OSError) as error:
@@ -104,9 +105,12 @@ def fill(
             report(Finding("warning", "damaged_export", f"{path.name}: {problem}; {_REMEDY}", capture_id))
 
 
+def _too_large(path: Path, most_bytes: int) -> str | None:
+    size, unit = in_binary_unit(most_bytes)
+    return f"it was left out: it is larger than {size:g} {unit}" if path.stat().st_size > most_bytes else None
+
+
 def _read_stacks(con: duckdb.DuckDBPyConnection, path: Path) -> str | None:
-    if path.stat().st_size > _MOST_STACKS:
-        return "it was left out: it is larger than 1 GiB"
     db.set_variable(con, "stacks_file", db.pattern_of(path))
     ((other, known),) = db.run(con, resources.sql("sources/exports/stacks"))
     # Lines that are not text, or longer than DuckDB accepts.
@@ -118,8 +122,6 @@ def _read_stacks(con: duckdb.DuckDBPyConnection, path: Path) -> str | None:
 
 
 def _read_timeline(con: duckdb.DuckDBPyConnection, path: Path) -> str | None:
-    if path.stat().st_size > _MOST_TIMELINE:
-        return "it was left out: it is larger than 256 MiB"
     room = path.stat().st_size * (_ROOM if path.suffix == ".gz" else 1) + 2**20
     db.set_variable(con, "timeline_file", db.pattern_of(path))
     db.set_variable(con, "timeline_bytes", min(room, _MOST_TIMELINE))

@@ -58,6 +58,7 @@ TEXTS = [
     ("run --api-key {} --steps 3", "run --api-key *** --steps 3"),
     ("mysql -u root -p{} db", "mysql -u root -p*** db"),
     ("mysql -p-{} db", "mysql -p*** db"),
+    ("token=\\{}", "token=\\***"),
     ("sshpass -p {} ssh -p 22 host", "sshpass -p *** ssh -p 22 host"),
     ("a=" * 2000 + "token={}", "a=" * 2000 + "token=***"),
     ("m" * 20_000 + " token={}", "m" * 20_000 + " token=***"),
