@@ -121,9 +121,9 @@ def interruption() -> Callable[[], None]:
     return check
 
 
-def quoted(path: Path) -> str:
-    """A path as an SQL literal: ATTACH and LOAD take no parameters."""
-    return "'" + str(path).replace("'", "''") + "'"
+def quoted(place: Path | str) -> str:
+    """A path or URL as an SQL literal: ATTACH and LOAD take no parameters."""
+    return "'" + str(place).replace("'", "''") + "'"
 
 
 def pattern_of(path: Path) -> str:

@@ -7,15 +7,17 @@ again. In PostgreSQL, a writer locks the table of runs before it looks at anythi
 
 from __future__ import annotations
 
+import os
 import re
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
 from typing import TypeVar
 
 import duckdb
 
-from rlcompare import db
+from rlcompare import db, temporary
 from rlcompare.errors import InputError, OutputError, UsageError
 from rlcompare.history.place import Place
 from rlcompare.resources import sql, sql_order
@@ -38,6 +40,9 @@ _AT_ONCE = (
 
 _REFUSED = re.compile(r"read-only file system|permission denied|no space left|quota|file too large", re.IGNORECASE)
 
+_NEW_FILE = "BLOCK_SIZE 16384"
+"""With DuckDB's default blocks of 256 KiB, a new history would take megabytes."""
+
 Result = TypeVar("Result")
 Work = Callable[[duckdb.DuckDBPyConnection], Result]
 
@@ -53,6 +58,8 @@ def write(place: Place, work: Work[Result]) -> Result:
     """
 
     def attempt() -> Result:
+        if place.file is not None and not place.file.exists():
+            _make(place.file)
         with _opened(place, read_only=False) as con:
             _create(con, place)
             con.execute("BEGIN")
@@ -93,10 +100,9 @@ def read(place: Place, work: Work[Result]) -> Result:
 def _opened(place: Place, *, read_only: bool) -> Iterator[duckdb.DuckDBPyConnection]:
     con = db.connect(1, postgres=place.file is None)
     try:
-        literal = "'" + str(place.file.absolute() if place.file else place.url).replace("'", "''") + "'"
-        # With DuckDB's default blocks of 256 KiB, a new history would take megabytes.
-        options = "TYPE postgres" if place.file is None else "TYPE duckdb" if read_only else "BLOCK_SIZE 16384"
-        con.execute(f"ATTACH {literal} AS {NAME} ({options}{', READ_ONLY' if read_only else ''})")
+        target = db.quoted(place.file.absolute() if place.file else str(place.url))
+        options = "TYPE postgres" if place.file is None else "TYPE duckdb" if read_only else _NEW_FILE
+        con.execute(f"ATTACH {target} AS {NAME} ({options}{', READ_ONLY' if read_only else ''})")
         if place.file is not None:
             con.execute("SET enable_external_access = false")
         con.execute("SET lock_configuration = true")
@@ -105,6 +111,26 @@ def _opened(place: Place, *, read_only: bool) -> Iterator[duckdb.DuckDBPyConnect
         with suppress(duckdb.Error):
             con.execute("ROLLBACK")
         con.close()
+
+
+def _make(file: Path) -> None:
+    """Makes a database without tables, which appears complete: what DuckDB makes in place is first an empty file.
+
+    Another process that opened that file would refuse it, and the empty file would stay. Where this fails, nothing is
+    made: opening the history says why.
+    """
+    temporary.sweep(file.parent)
+    partial = temporary.partial_of(file)
+    try:
+        with closing(db.connect(1)) as con:
+            con.execute(f"ATTACH {db.quoted(partial.absolute())} AS {NAME} ({_NEW_FILE})")
+        os.link(partial, file)  # fails if another process was faster
+    except duckdb.InterruptException:
+        raise
+    except (duckdb.Error, OSError):
+        pass
+    finally:
+        partial.unlink(missing_ok=True)
 
 
 def _create(con: duckdb.DuckDBPyConnection, place: Place) -> None:

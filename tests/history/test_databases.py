@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import subprocess
 import sys
@@ -189,6 +190,26 @@ def test_writers_at_once_lose_nothing(kind: str, request: pytest.FixtureRequest)
     assert {run.name for run in runs} == {f"run{first + of}" for first in (100, 200, 300) for of in range(6)} | {
         "run1000"
     }
+
+
+def test_a_new_file_appears_complete(file: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody finds a file that is no database yet; and whoever is second adds to what the first one made."""
+    link, found = os.link, list[object]()
+
+    def slow_link(source: Path, target: Path) -> None:
+        monkeypatch.setattr(os, "link", link)
+        found.append(target.exists())
+        with duckdb.connect(str(source), read_only=True) as con:
+            found.append(con.execute("SELECT count(*) FROM duckdb_tables()").fetchone())
+        store.add(file, [new_run(2)])
+        link(source, target)
+
+    monkeypatch.setattr(os, "link", slow_link)
+    store.add(file, [new_run(1)])
+    assert found == [False, (0,)]
+    assert file.file is not None
+    assert {run.name: run.number for run in store.load(file).runs} == {"run2": 1, "run1": 2}
+    assert list(file.file.parent.iterdir()) == [file.file]
 
 
 def test_a_file_in_use_is_said(file: Place, monkeypatch: pytest.MonkeyPatch) -> None:
