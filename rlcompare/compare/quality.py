@@ -40,6 +40,9 @@ _OVERLAP = 0.02
 SUM_OF_TIMERS = "timing/*"
 """The given name of a step's time that is the sum of its timers (sql/compare/load/metric.sql)."""
 
+_SIGNS_OF_HEALTH = {"reward": "reward or score", "gradient": "gradient norm", "entropy": "entropy"}
+"""What nearly every trainer logs, by what ``sql/compare/watched.sql`` calls it."""
+
 _TIMES_SKIPPED = {"compute": "computation", "comm": "communication", "step": "the step's wall time"}
 
 
@@ -77,6 +80,7 @@ def quality_findings(
     made += [_slow(sample, given) for sample in speed if sample.grade]
     made += _summed(speed, given)
     made += _other_unit(speed)
+    made += _no_longer_logged(rollups.rows(records.HealthLevel), rollups.rows(records.Training))
     made += [_left_out(steps, given) for steps in rollups.rows(records.LeftOut)]
     made += [finding for side in SIDES for finding in _apart(side, headline)]
     made += _memory(rollups.rows(records.MemoryPeak))
@@ -151,6 +155,21 @@ def _other_unit(speed: Sequence[records.MetricSample]) -> list[Finding]:
     times = max(means) / min(means)
     text = f"{SPEED} is {times:,.0f} times that of the other side. It should be in seconds: are these milliseconds?"
     return [_finding("other_unit", SIDES[means.index(max(means))], CAUTION, text)]
+
+
+def _no_longer_logged(levels: Sequence[records.HealthLevel], training: Sequence[records.Training]) -> list[Finding]:
+    """Reports signs of health that only the baseline logs, beside other metrics of the new side."""
+    if not any(row.side == "new" for row in training):
+        return []
+    made = []
+    for what, words in _SIGNS_OF_HEALTH.items():
+        names = {side: sorted({row.given for row in levels if (row.side, row.what) == (side, what)}) for side in SIDES}
+        if names["baseline"] and not names["new"]:
+            text = (
+                f"it logs no {words}, the baseline logs {_listed(names['baseline'])}: it is unknown what became of it."
+            )
+            made.append(_finding("health_not_logged", "new", CAUTION, text))
+    return made
 
 
 def _uneven_times(

@@ -29,6 +29,10 @@ HALF = 0.5
 FALL = (0.05, 0.25)
 """A fall of the reward by this part of the baseline's is a warning, or an error. It must exceed the noise, too."""
 
+CLIPPED = 0.5
+"""A part of the responses beyond this that ends at the length limit, and half of this more than on the baseline, is a
+warning."""
+
 FEWER = 0.05
 """A log that is shorter than the baseline's by more than this part has ended early, if nothing says how long it was
 meant to be."""
@@ -87,7 +91,7 @@ def _without_repeated_reward(found: Sequence[Symptom]) -> list[Symptom]:
 
 
 def _curve_symptoms(pair: Pair) -> Iterator[Symptom]:
-    checks = {"entropy": _entropy, "gradient": _gradient, "reward": _reward, "validation": _reward}
+    checks = {"entropy": _entropy, "gradient": _gradient, "reward": _reward, "validation": _reward, "clipped": _clipped}
     check = checks.get(pair.new.what)
     if check is not None:
         yield from check(pair)
@@ -258,6 +262,15 @@ def _reward(pair: Pair) -> Iterator[Symptom]:
             f" steps vary by {show(pair.noise)}."
         )
         yield pair.symptom("health.reward_fall", severity, before, now, None, text)
+
+
+def _clipped(pair: Pair) -> Iterator[Symptom]:
+    """Responses that no longer end by themselves."""
+    before, now = _at_the_same_steps(pair)
+    if before is None or now is None or now < CLIPPED or now - before < max(CLIPPED / 2, _doubt(pair)):
+        return
+    text = f"{pair.new.given} ends at {show(now)}, the baseline's at {show(before)}: responses reach the length limit."
+    yield pair.symptom("health.clipped_responses", WARN, before, now, None, text)
 
 
 def _doubt(pair: Pair) -> float:

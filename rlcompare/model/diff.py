@@ -178,6 +178,7 @@ SYMPTOMS = {
     "health.gradient_explosion": "the gradient norm rises far above its usual level and the baseline's",
     "health.no_gradient": "the gradient norm stays 0, the baseline's does not",
     "health.reward_fall": "reward, score or validation ends below the baseline's",
+    "health.clipped_responses": "many more responses end at the length limit than on the baseline",
     "health.kl": "KL of old and new policy, of the reference, or of rollout and training",
     "health.chi2": "chi-squared divergence of rollout and training",
     "health.ess": "effective sample size of importance sampling",

@@ -26,6 +26,7 @@ WITH chosen AS (   -- no name matches two patterns
         WHEN regexp_matches(name, '^fully_async/(.*/)?staleness_samples$') THEN 'staleness'
         WHEN regexp_matches(name, '^fully_async/count/stale_(samples|trajectory)_processed$') THEN 'stale_count'
         WHEN regexp_matches(name, '^response/aborted_ratio$') THEN 'aborted'
+        WHEN regexp_matches(name, '^response_length/clip_ratio$') THEN 'clipped'
         WHEN regexp_matches(name, '^training/(off_policy|rollout_failure)/evicted_samples$') THEN 'evicted'
         WHEN regexp_matches(name, '^fully_async/(.*/)?dropped(_stale)?_samples$') THEN 'evicted_count'
     END AS what FROM c_metric_name WHERE what IS NOT NULL

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -204,3 +205,23 @@ def test_times_in_milliseconds(tmp_path: Path, seconds: float | None, is_told: b
     said = [finding.message for finding in compared(*paths).quality if finding.key == "other_unit"]
     assert len(said) == is_told
     assert all(text.startswith("New side: timing_s/step is 1,000 times that of the other side.") for text in said)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (("critic/rewards/mean", "actor/grad_norm"), []),
+        (("critic/score/mean", "critic/grad_norm"), []),  # other names of the same
+        (("actor/grad_norm",), ["New side: it logs no reward or score, the baseline logs critic/rewards/mean: "]),
+        ((), []),  # a side without a log
+    ],
+)
+def test_signs_of_health_that_are_no_longer_logged(tmp_path: Path, given: Sequence[str], said: Sequence[str]) -> None:
+    paths = []
+    for name, metrics in (("old", ("critic/rewards/mean", "actor/grad_norm")), ("new", given)):
+        made = RollupStore(tmp_path / f"{name}.duckdb").capture().step(1).time(1, 10 * MS)
+        for metric in metrics:
+            made.add("metric", step=1, name=metric, value=0.5, source="file", profiled=False)
+        paths.append(made.done())
+    found = [finding for finding in compared(*paths).quality if finding.key == "health_not_logged"]
+    assert [one.message[: len(start)] for one, start in zip(found, said, strict=True)] == said

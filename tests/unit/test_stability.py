@@ -41,6 +41,7 @@ Change = Callable[[int, float], float]
 
 IS = "rollout_corr/rollout_is_"
 ESS, SCORE, STALE = f"{IS}eff_sample_size", "critic/score/mean", "training/off_policy/trajectory_staleness/mean"
+CLIP = "response_length/clip_ratio"
 STALE_COUNT = "fully_async/count/stale_trajectory_processed"
 TOTAL = "trainer.total_training_steps"
 STEPS = 60
@@ -56,6 +57,7 @@ def job(seed: int, steps: int = STEPS, changes: Mapping[str, Change] | None = No
         "actor/kl_loss": (lambda step: 0.002 * step, 0.004),
         SCORE: (lambda step: 0.3 + 0.005 * step, 0.02),
         "val-core/openai/gsm8k/acc/mean@1": (lambda step: 0.3 + 0.005 * step, 0.01),
+        CLIP: (lambda step: 0.02, 0.004),
         ESS: (lambda step: 0.97, 0.004),
         f"{IS}mean": (lambda step: 1.0, 0.003),
         f"{IS}std": (lambda step: 0.1, 0.01),
@@ -157,6 +159,7 @@ CASES: tuple[tuple[str, Mapping[str, Change], str, str, str], ...] = (
     ("reward -9 %", {SCORE: lasting(lambda v: v * 0.91)}, "reward_fall", "warn", SCORE),
     ("validation -30 %", {"val-core/openai/gsm8k/acc/mean@1": lasting(lambda v: v * 0.7)},
      "reward_fall", "error", "val-core"),
+    ("responses no longer end", {CLIP: after(30, lambda _: 0.97)}, "clipped_responses", "warn", "ends at 0.97, the"),
     ("the policy leaves", {"actor/ppo_kl": after(40, lambda _: 1.5)}, "kl", "error", ", higher since step 41"),
     ("KL grows", {"actor/ppo_kl": after(40, lambda _: 0.1)}, "kl", "warn", "actor/ppo_kl"),
     ("KL to the reference grows", {"actor/kl_loss": lasting(lambda v: v * 5)}, "kl", "warn", "actor/kl_loss"),
