@@ -201,8 +201,14 @@ def sentence_contradictions(sentences: Sequence[tuple[str, float]], phases: dict
 
 
 def profile_contradictions(page: Page) -> Iterator[str]:
-    """Parts of a phase that are better or worse where training's timer of the phase says otherwise."""
+    """Parts of a phase that are better or worse where training's timer of the phase says otherwise.
+
+    The page does not say below what a change is noise: a sum of parts that is smaller than all changes that are judged
+    may be noise, and contradicts nothing.
+    """
     rows = {row.name: row for row in page.rows if row.section == "overall" and row.name.startswith("phase.")}
+    judged = [value(row.cells[2]) or 0.0 for row in rows.values() if row.tone in ("worse", "better")]
+    smallest = min(map(abs, judged), default=0.0)
     for name, wall in rows.items():
         if not name.endswith(".wall"):
             continue
@@ -210,6 +216,8 @@ def profile_contradictions(page: Page) -> Iterator[str]:
         deltas, baselines = ([value(row.cells[place]) or 0.0 for row in parts] for place in (2, 0))
         moved = (value(wall.cells[2]) or 0.0) if wall.tone in ("worse", "better") else 0.0
         if abs(sum(deltas)) <= 0.01 * sum(baselines) or sum(deltas) * moved > 0:
+            continue
+        if abs(sum(deltas)) < smallest:
             continue
         for row in parts:
             if row.tone in ("worse", "better"):
