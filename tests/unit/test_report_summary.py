@@ -154,6 +154,31 @@ def test_one_phase_gives_the_parts_of_the_device() -> None:
     assert text(diff, "cause") == "no change to explain"
 
 
+@pytest.mark.parametrize(
+    ("deltas", "said"),
+    [
+        ((3.96, -3.9), "generate_sequences +3.96 s (+13.2 %), reward -3.90 s (-39.0 %)"),
+        ((0.2, -3.9), ""),  # no more than runs differ by
+        ((0.0, 0.0), ""),
+    ],
+)
+def test_parts_that_offset_each_other(deltas: tuple[float, float], said: str) -> None:
+    base = diff_examples.identical()
+    phases: tuple[Row, ...] = tuple(
+        {"name": name, "presence": "both", "baseline": old * 1e3, "new": (old + delta) * 1e3, "delta": delta * 1e3,
+         "ratio": 1 + delta / old}
+        for name, old, delta in zip(("generate_sequences", "reward"), (30.0, 10.0), deltas, strict=True)
+    )  # fmt: skip
+    diff = replace(
+        base,
+        headline="timing_s/step",
+        overall=(metric("timing_s/step", 52.98, 53.04, unit="s"),),
+        sections={**base.sections, "phases": replace(base.sections["phases"], rows=phases)},
+    )
+    offset = f" · Parts offset each other: {said}" if said else ""
+    assert text(diff, "cause") == f"no change to explain{offset}"
+
+
 def test_parts_of_a_marked_step_include_the_host_before_and_after_the_device() -> None:
     overall = (
         metric("time.step", 100.0, 130.0),

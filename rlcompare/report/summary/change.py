@@ -31,7 +31,8 @@ def cause_item(diff: Diff, headline: Delta | None) -> SummaryItem:
     if not diff.causes:
         still = headline is not None and tone_of(headline, diff) == "noise"
         if still:
-            return SummaryItem("cause", tr("cause"), (tr("no change to explain"),))
+            still_parts = (tr("no change to explain"), *_opposite_parts(diff, headline))
+            return SummaryItem("cause", tr("cause"), still_parts, lines=2)
         none = tr("none found: unexplained{why}", why=_may_be_luck(headline))
         return SummaryItem("cause", tr("cause"), (none,))
     sizes = parts_of(diff).causes
@@ -44,6 +45,17 @@ def cause_item(diff: Diff, headline: Delta | None) -> SummaryItem:
     return SummaryItem(
         "cause", tr("cause"), (first, *second, *left[0]), lines=None, shorter=((first, *left[1]), (first,))
     )
+
+
+def _opposite_parts(diff: Diff, headline: Delta | None) -> tuple[str, ...]:
+    """The parts of a step that hardly changed which grew and shrank most, if both are more than runs differ by."""
+    step = max(_size(headline), default=0.0)
+    moved = [(number_of(row.get("delta")), row) for row in parts_of_step(diff)[1]]
+    least, most = (pick(moved, key=lambda one: one[0], default=(0.0, {})) for pick in (min, max))
+    if step <= 0 or most[0] <= RUN_NOISE * step or least[0] >= -RUN_NOISE * step:
+        return ()
+    parts = [_part(row, _size(headline)) for _, row in sorted((least, most), key=lambda one: -abs(one[0]))]
+    return (tr("Parts offset each other: {part}, {part1}", part=parts[0], part1=parts[1]),)
 
 
 def _may_be_luck(headline: Delta | None) -> str:
