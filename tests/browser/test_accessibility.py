@@ -18,7 +18,7 @@ from tests.unit import diff_examples
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("make", [diff_examples.regression, diff_examples.unstable, diff_examples.empty, example])
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_axe_finds_nothing(visit: Callable[[Diff], Visit], make: Callable[[], Diff], theme: str) -> None:

@@ -148,7 +148,7 @@ def test_repeated_steps_of_a_real_rank_are_no_regression(
             assert row["baseline_calls"] == row["new_calls"]
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("schema", ["1.0", "1.2"])
 @pytest.mark.parametrize("level", ["level0", "level1", "level2"])
 def test_database_and_text_of_one_run_say_the_same(
@@ -300,6 +300,7 @@ def test_ranges_alone_are_a_valid_profile(rlcompare: Command, tmp_path: Path, ca
     assert json.loads(outcome.out)[0]["n"] > 0
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("change", "word", "what"),
     [

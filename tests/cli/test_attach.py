@@ -226,13 +226,13 @@ UNSERVED = [
     (
         {"counts": False},
         (),
-        "the job read the request, but reached no step within 4 s",
+        "the job read the request, but reached no step within 2 s",
         "only the steps of torch.optim.Optimizer",
     ),
     (
         {},
         ("--start-step", "5000"),
-        "did not start at step 5000 within 4 s",
+        "did not start at step 5000 within 2 s",
         "The request stays in profiler_config.json",
     ),
     ({}, ("--active", "5000"), "its profile ends after step ", "Increase --timeout"),
@@ -258,7 +258,7 @@ class TestUnserved:
         self, start: Start, behaviour: dict[str, object], options: tuple[str, ...], problem: str, remedy: str
     ) -> None:
         job = start(**behaviour)
-        limit = 4 if not {"ends_at", "dies_at", "leaves"} & set(behaviour) else 15
+        limit = 2 if not {"ends_at", "dies_at", "leaves"} & set(behaviour) else 15
         began = time.monotonic()
         outcome = job.ask(*options, timeout=limit)
         assert time.monotonic() - began < limit + 300, "it waited for what never comes"

@@ -281,6 +281,7 @@ def prometheus(folder: Path, steps: Steps, planter: Planter) -> None:
     (folder / "vllm.prom").write_text("\n".join(lines))
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("write", [mlflow, wandb, wandb_history, trackio, swanlab, prometheus])
 def test_of_what_a_tracker_exports(
     rlcompare: Command, tmp_path: Path, write: Callable[[Path, Steps, Planter], None]

@@ -206,6 +206,7 @@ ODD_VALUES = {
 }
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("edit", ODD_VALUES.values(), ids=ODD_VALUES)
 def test_an_odd_value_costs_itself_alone(profile: Path, tmp_path: Path, edit: str) -> None:
     # GIVEN one odd value in one row

@@ -42,7 +42,7 @@ PROFILES = (
 )
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("profile", PROFILES)
 def test_it_sums_to_every_step(shared: Path, tmp_path: Path, profile: str) -> None:
     steps = 0

@@ -59,7 +59,7 @@ def add(con: duckdb.DuckDBPyConnection, calls: list[Call]) -> None:
         )
 
 
-@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(calls=nested())
 def test_times_equal_painting(con: duckdb.DuckDBPyConnection, calls: list[Call]) -> None:
     # GIVEN calls that nest, on two threads
