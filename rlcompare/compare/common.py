@@ -31,6 +31,7 @@ from rlcompare.compare.parts import (
     whole,
 )
 from rlcompare.compare.training import BESIDE_TOKENS, GENERATION
+from rlcompare.model.words import SIDES
 
 WORKLOAD = ("workload.total_tokens", "workload.response_tokens", "workload.response_length_mean")
 """What training was asked for; the first that is known counts."""
@@ -198,20 +199,26 @@ def per_token(evidence: Evidence, basis: Basis, *, alone: bool) -> str:
     Args:
         alone: whether the work explains nearly all of the change.
     """
-    rates = []
+    rates, unknown = [], False
+    headline = (evidence.headline.baseline if evidence.headline else None) or 0.0
     for row in evidence.sections["phases"].rows:
         before, after = number(row.get("baseline_ms_per_token")), number(row.get("new_ms_per_token"))
+        longest = max(number(row.get(side)) or 0.0 for side in SIDES)
+        if row["name"] in (OUTSIDE, *BESIDE_TOKENS) or longest <= LEAST_PHASE * headline:
+            continue
         if before and after:
-            rates.append((after / before, row, number(row["new"]) or 0.0))
-    headline = (evidence.headline.baseline if evidence.headline else None) or 0.0
-    apart = [found for found in rates if abs(found[0] - 1) > STEADY_RATE and found[2] > LEAST_PHASE * headline]
+            rates.append((after / before, row, longest))
+        else:
+            unknown = True
+    apart = [found for found in rates if abs(found[0] - 1) > STEADY_RATE]
     other = [found for found in apart if basis.sign * (found[0] - 1) > 0]
     if not rates or not (other or alone):
         return ""
     if not apart:
-        return f", not its speed; per token nothing is {'slower' if basis.sign > 0 else 'faster'}"
+        return "" if unknown else f", not its speed; per token nothing is {'slower' if basis.sign > 0 else 'faster'}"
     rate, row, _ = max(other or apart, key=lambda found: abs(found[0] - 1) * found[2])
-    return f"; but per token {short(row['name'])} takes {times(rate)}"
+    token = "response token" if row["name"] in GENERATION else "token"
+    return f"; but per {token} {short(row['name'])} takes {times(rate)}"
 
 
 def _broad_work(evidence: Evidence, basis: Basis, amounts: Mapping[int, float]) -> Iterator[Candidate]:

@@ -44,6 +44,8 @@ class Beside:
         scales: whether the phase's time follows it in proportion; then it must fit the change.
         in_seconds: whether it is a time within the phase; then its own change must fit.
         sum: the metric of all samples together, if this is a mean over them; it must not have changed the other way.
+        least: by how much it must have changed, in its unit: what hardly ever happens takes no time.
+        moved: by which part of the larger value it must have changed.
     """
 
     metrics: tuple[str, ...]
@@ -52,18 +54,26 @@ class Beside:
     scales: bool = False
     in_seconds: bool = False
     sum: str = ""
+    least: float = 0.0
+    moved: float = MOVED
 
 
 DEVICES = ("trainer.n_gpus_per_node", "trainer.nnodes")
 ACCEPTED = "rollout/spec_accept_length"
 BATCHES = "train/num_gen_batches"
 SLOWEST = "timing_s/agent_loop/slowest/"
-TURNS = Beside(("num_turns/mean", "training/num_turns/mean"), True, "with {new} turns per sample instead of {baseline}")
-CALLS = Beside(("tool_call_counts/mean",), True, "with {new} tool calls per sample instead of {baseline}")
+TURNS = Beside(
+    ("num_turns/mean", "training/num_turns/mean"),
+    True,
+    "with {new} turns per sample instead of {baseline}",
+    scales=True,
+)
+CALLS = Beside(("tool_call_counts/mean",), True, "with {new} tool calls per sample instead of {baseline}", scales=True)
 _PREEMPTED = Beside(
     (f"{SLOWEST}num_preempted", "timing_s/agent_loop/num_preempted/mean", "timing_s/agent_loop/num_preempted/max"),
     True,
     "with {new} preemptions instead of {baseline}",
+    least=0.2,
 )
 _OF_TOOLS = (CALLS, TURNS)
 _OF_GENERATION = (
@@ -81,8 +91,18 @@ _OF_GENERATION = (
         in_seconds=True,
     ),
     _PREEMPTED,
-    Beside(("prometheus/vllm:num_preemptions_total",), True, "with {new} preemptions per step instead of {baseline}"),
-    Beside(("prometheus/sglang:num_retracted_reqs",), True, "with {new} retracted requests instead of {baseline}"),
+    Beside(
+        ("prometheus/vllm:num_preemptions_total",),
+        True,
+        "with {new} preemptions per step instead of {baseline}",
+        least=0.5,
+    ),
+    Beside(
+        ("prometheus/sglang:num_retracted_reqs",),
+        True,
+        "with {new} retracted requests instead of {baseline}",
+        least=0.5,
+    ),
     Beside(
         ("rollout/spec_accept_length", "rollout/spec_accept_rate"),
         False,
@@ -90,14 +110,23 @@ _OF_GENERATION = (
         scales=True,
     ),
     Beside(
-        ("response_length/clip_ratio",), True, "with {new} of the responses at the length limit instead of {baseline}"
+        ("response_length/clip_ratio",),
+        True,
+        "with {new} of the responses at the length limit instead of {baseline}",
+        least=0.05,
     ),
-    Beside(("training/filter_groups/evicted_samples",), True, "with {new} samples filtered out instead of {baseline}"),
-    Beside(("response/aborted_ratio",), True, "with {new} of the samples aborted instead of {baseline}"),
+    Beside(
+        ("training/filter_groups/evicted_samples",),
+        True,
+        "with {new} samples filtered out instead of {baseline}",
+        least=0.5,
+    ),
+    Beside(("response/aborted_ratio",), True, "with {new} of the samples aborted instead of {baseline}", least=0.02),
     Beside(
         ("prompt_length/mean",),
         True,
         "with prompts of {new} tokens instead of {baseline}",
+        scales=True,
         sum="perf/total_num_tokens",
     ),
 )
@@ -105,6 +134,7 @@ _MEMORY = Beside(
     ("actor/perf/max_memory_reserved_gb", "perf/max_memory_reserved_gb"),
     True,
     "with {new} GiB of device memory reserved instead of {baseline}",
+    moved=0.2,
 )
 
 
@@ -198,7 +228,7 @@ def beside(log: TrainingLog, part: Part, rest: float) -> str:
 def _fits(tell: Beside, change: Change, log: TrainingLog, part: Part, rest: float) -> bool:
     """Whether a metric moved by more than luck, and as what is left of the phase did."""
     fits = (change.delta > 0) == (rest > 0) if tell.rises else (change.delta > 0) != (rest > 0)
-    if not fits or not change.is_telling or abs(change.relative) < MOVED:
+    if not fits or not change.is_telling or abs(change.relative) < tell.moved or abs(change.delta) < tell.least:
         return False
     if tell.scales and abs(change.relative) < FITS * abs(rest) / max(part.baseline, part.new):
         return False

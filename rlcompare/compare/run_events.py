@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import replace
+from statistics import median
 
 from rlcompare.compare.drift import LEAST_STEPS, line_of
 from rlcompare.compare.evidence import short
@@ -13,7 +15,7 @@ from rlcompare.compare.onset import LEAST_LEVEL
 from rlcompare.compare.overall import SPEED
 from rlcompare.compare.records import RunSeries, TimerPart
 from rlcompare.compare.within_run import Run
-from rlcompare.model.diff import RunEvent
+from rlcompare.model.diff import EventFact, RunEvent
 from rlcompare.model.words import SIDES, EventKind, SideName
 
 SAME_STEP = 0.05
@@ -21,6 +23,9 @@ SAME_STEP = 0.05
 
 SAME_SIZE = 2.0
 """Two changes are alike if one is at most this many times the other."""
+
+_NEAR = 20
+"""Steps before and after an onset in which the other side's values are looked at."""
 
 _ORDER = tuple(EventKind)
 _COMPARED = (EventKind.ONSET, EventKind.TREND, EventKind.TWO_LEVELS)
@@ -57,26 +62,44 @@ def _place(event: RunEvent, phases: set[str]) -> tuple[object, ...]:
 
 
 def _elsewhere(event: RunEvent, events: Sequence[RunEvent], series: Sequence[RunSeries]) -> bool | None:
-    """Whether a run of the other side has the same event; None if none of them logs the metric in these steps."""
+    """Whether a run of the other side has the same event; None if none of them logs the metric in these steps.
+
+    In a log of another length the same values may be no event: the values of these steps count.
+    """
     others = [one for one in series if one.side != event.side and one.name == event.metric]
-    if any(_is_alike(event, other) for other in events if other.side != event.side):
+    if event.what == EventKind.TREND:
+        found = {_rises_alike(event, one) for one in others}
+        return True if True in found else False if False in found else None
+    if any(is_alike(event, other) for other in events if other.side != event.side):
         return True
-    if event.what == EventKind.TREND and any(_rises_alike(event, one) for one in others):
-        return True
-    last = event.step + LEAST_LEVEL if event.what == EventKind.ONSET else event.step
-    covers = any(one.steps[0] <= event.step and one.steps[-1] >= last for one in others)
-    return False if covers else None
+    if event.what == EventKind.ONSET:
+        found = {_jumps_alike(event, one) for one in others}
+        return True if True in found else False if False in found else None
+    return False if any(one.steps[0] <= event.step <= one.steps[-1] for one in others) else None
 
 
-def _rises_alike(event: RunEvent, other: RunSeries) -> bool:
-    """Whether the line through another run's series changes as a trend does, even if it is no certain trend itself."""
-    if len(other.amounts) < LEAST_STEPS:
-        return False
-    start, end = line_of(other.amounts)
-    return 1 / SAME_SIZE <= (end - start) / event.delta <= SAME_SIZE
+def _rises_alike(event: RunEvent, other: RunSeries) -> bool | None:
+    """Whether the line through another run's values in the steps of a trend changes alike; None: they are too few."""
+    last = event.step if event.last is None else event.last
+    inside = [one for one in zip(other.steps, other.amounts, strict=True) if event.step <= one[0] <= last]
+    if len(inside) < LEAST_STEPS or last == event.step:
+        return None
+    start, end = line_of([amount for _, amount in inside])
+    expected = event.delta * (inside[-1][0] - inside[0][0]) / (last - event.step)
+    return 1 / SAME_SIZE <= (end - start) / expected <= SAME_SIZE if expected else None
 
 
-def _is_alike(event: RunEvent, other: RunEvent) -> bool:
+def _jumps_alike(event: RunEvent, other: RunSeries) -> bool | None:
+    """Whether another run's values change alike at the step of an onset; None: they are too few on one side of it."""
+    place = bisect_left(other.steps, event.step)
+    before, after = other.amounts[max(0, place - _NEAR) : place], other.amounts[place : place + _NEAR]
+    if min(len(before), len(after)) < LEAST_LEVEL or not event.delta:
+        return None
+    return 1 / SAME_SIZE <= (median(after) - median(before)) / event.delta <= SAME_SIZE
+
+
+def is_alike(event: RunEvent, other: RunEvent) -> bool:
+    """Whether two events are the same: alike in size, at about the same step."""
     if (event.what, event.metric, event.period) != (other.what, other.metric, other.period) or not event.delta:
         return False
     ratio = other.delta / event.delta
@@ -106,12 +129,19 @@ def _other(side: SideName) -> str:
 def _onset(event: RunEvent) -> str:
     since = f"since step {event.step}" if event.last is None else f"from step {event.step} to {event.last}"
     timers = [fact for fact in event.facts if unit_of(fact.name) == "s" and event.unit == "s"]
-    parts = [f"{_amount(abs(fact.delta), 's')} of it {short(fact.name)}" for fact in timers[:2]]
+    parts = [_part(fact, event.delta) for fact in timers[:2]]
     work = [fact for fact in event.facts if unit_of(fact.name) != "s"]
     beside = [f"{short(fact.name)} from {_amount(fact.before, '')} to {_amount(fact.after, '')}" for fact in work]
     with_work = f", with {' and '.join(beside[:2])} at that step" if beside else ""
     of_it = f", {', '.join(parts)}" if parts else ""
     return f"{_changed(event)} {since} ({_levels(event)}){of_it}{with_work}"
+
+
+def _part(fact: EventFact, whole: float) -> str:
+    """A timer's part of a change; one that others make up for is larger than the whole."""
+    if abs(fact.delta) > abs(whole):
+        return f"{short(fact.name)} alone {_amount(abs(fact.delta), 's')}"
+    return f"{_amount(abs(fact.delta), 's')} of it {short(fact.name)}"
 
 
 def _changed(event: RunEvent) -> str:

@@ -24,6 +24,7 @@ BESIDE_TOKENS = ("save_checkpoint", "testing")
 """Phases whose time does not depend on the step's tokens."""
 
 TOTAL, RESPONSE = "workload.total_tokens", "workload.response_tokens"
+_RESPONSE_LENGTH, _PROMPT_LENGTH = "workload.response_length_mean", "workload.prompt_length_mean"
 
 
 def have_phases(timers: Sequence[TrainingPhase]) -> bool:
@@ -178,15 +179,26 @@ def workload_of(samples: Sequence[MetricSample]) -> dict[tuple[SideName, int], d
 
 
 def tokens_of(samples: Sequence[MetricSample]) -> dict[SideName, dict[str, float]]:
-    """By side, the mean over runs of the tokens of a step, if all of its runs know them."""
+    """By side, the mean over runs of the tokens of a step, if all of its runs know them.
+
+    A log that does not count the tokens of responses has the mean lengths of prompts and responses: these tell which
+    part of all tokens they are.
+    """
     asked = workload_of(samples)
     tokens: dict[SideName, dict[str, float]] = {side: {} for side in SIDES}
     for side in SIDES:
-        runs = [values for (of, _), values in sorted(asked.items()) if of == side]
+        runs = [_with_response_tokens(values) for (of, _), values in sorted(asked.items()) if of == side]
         for name in (TOTAL, RESPONSE):
             if runs and all(values.get(name) for values in runs):
                 tokens[side][name] = sum(values[name] for values in runs) / len(runs)
     return tokens
+
+
+def _with_response_tokens(values: Mapping[str, float]) -> Mapping[str, float]:
+    total, response, prompt = (values.get(name) for name in (TOTAL, _RESPONSE_LENGTH, _PROMPT_LENGTH))
+    if RESPONSE in values or total is None or response is None or prompt is None or response + prompt <= 0:
+        return values
+    return {**values, RESPONSE: total * response / (response + prompt)}
 
 
 def health_columns(

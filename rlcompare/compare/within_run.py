@@ -44,6 +44,9 @@ MOST_FIRST = 10
 LEAST_SHARE = 0.2
 """A timer is named with a change of the step if it holds this part of it; one inside a timer: ``MOST_OF``."""
 
+LEAST_AT_ONCE = 0.5
+"""The part of a timer's change that it must make at the step of the change."""
+
 MOST_OF = 0.8
 RETURNED = 0.3
 """An episode is over when the level has come back, up to this part of its change."""
@@ -144,9 +147,16 @@ class Run:
             )
 
     def _parts(self, before: Sequence[int], after: Sequence[int], change: float) -> tuple[EventFact, ...]:
-        """The timers that a change of the step consists of, the largest first, each with those inside it."""
+        """The timers that a change of the step consists of, the largest first, each with those inside it.
+
+        A timer whose own level changed at another step is none of them.
+        """
         named = [name for name, one in self._series.items() if one.phase is not None]
-        found = [fact for fact in self._facts(named, before, after) if fact.delta / change >= LEAST_SHARE]
+        at_once = {fact.name: fact.delta for fact in self._facts(named, before[-LEAST_LEVEL:], after[:LEAST_LEVEL])}
+        found = [
+            fact for fact in self._facts(named, before, after)
+            if fact.delta / change >= LEAST_SHARE and at_once.get(fact.name, 0.0) / fact.delta >= LEAST_AT_ONCE
+        ]  # fmt: skip
         facts: list[EventFact] = []
         for fact in sorted(found, key=lambda fact: -abs(fact.delta)):
             phase = self._series[fact.name].phase

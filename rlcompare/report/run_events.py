@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rlcompare.compare.names import polarity_of
+from rlcompare.compare.run_events import is_alike
 from rlcompare.language import mark, tr
-from rlcompare.model.diff import Diff, RunEvent
+from rlcompare.model.diff import Diff, EventFact, RunEvent
 from rlcompare.model.words import EventKind, Polarity
 from rlcompare.report import quantity
 from rlcompare.report.sentences import said
@@ -52,7 +53,7 @@ def event_parts(diff: Diff) -> tuple[tuple[str, ...], str]:
     news = [event for event in diff.events if _is_news(event)]
     first = [next((event for event in news if event.side == side), None) for side in ("new", "baseline")]
     found = [event for event in first if event is not None]
-    parts = tuple(part for event in found for part in _parts(event))
+    parts = tuple(part for event in found for part in _parts(event, _runs_with(diff, event)))
     return parts, "caution" if any(_tone(event) for event in found) else ""
 
 
@@ -69,7 +70,13 @@ def _tone(event: RunEvent) -> str:
     return "caution" if worse.get(polarity_of(event.metric)) else ""
 
 
-def _parts(event: RunEvent) -> tuple[str, ...]:
+def _runs_with(diff: Diff, event: RunEvent) -> tuple[int, int]:
+    """In how many runs of its side an event happens alike, and of how many."""
+    alike = {one.run for one in diff.events if one.side == event.side and is_alike(event, one)}
+    return len(alike), len((diff.new if event.side == "new" else diff.baseline).runs)
+
+
+def _parts(event: RunEvent, runs: tuple[int, int]) -> tuple[str, ...]:
     span = {"first": event.step, "last": event.last}
     if event.what == EventKind.TREND:
         since = tr("over steps {first}–{last}", **span)
@@ -82,12 +89,19 @@ def _parts(event: RunEvent) -> tuple[str, ...]:
     timers = [fact for fact in event.facts if event.unit == "s" and fact.name.startswith("timing_s/")]
     other = tr("not in the baseline") if event.side == "new" else tr("not in the new side")
     alone = (other,) if event.elsewhere is False else ()
-    held = (
-        tr("{time} of it {timer}", time=quantity.signed_quantity(fact.delta, "s"), timer=safe_text(fact.name, 40))
-        for fact in timers[:1]
-    )
+    held = (_held(fact, event.delta) for fact in timers[:1])
     text = f"{since} {name} {change}"
+    if runs[0] < runs[1]:
+        text = tr("in {n} of {n1} runs {text}", n=runs[0], n1=runs[1], text=text)
     return (text if event.side == "new" else tr("baseline: {text}", text=text), *alone, *held)
+
+
+def _held(fact: EventFact, whole: float) -> str:
+    """A timer's part of a change; one that others make up for is larger than the whole."""
+    time, timer = quantity.signed_quantity(fact.delta, "s"), safe_text(fact.name, 40)
+    if abs(fact.delta) > abs(whole):
+        return tr("{timer} alone {time}", timer=timer, time=time)
+    return tr("{time} of it {timer}", time=time, timer=timer)
 
 
 def _brief(event: RunEvent) -> str:
