@@ -355,8 +355,8 @@ def moved(delta: float) -> str:
 
 def percent(ratio: float) -> str:
     """A ratio as a change without its sign: ``18 %``."""
-    change = abs(ratio - 1)
-    return f"{change:.0%}".replace("%", " %") if change >= 0.1 else f"{change:.1%}".replace("%", " %")
+    change = abs(ratio - 1) * 100
+    return f"{change:,.0f} %" if change >= 10 else f"{change:.1f} %"
 
 
 def times(ratio: float) -> str:

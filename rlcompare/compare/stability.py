@@ -191,8 +191,8 @@ def _entropy(pair: Pair) -> Iterator[Symptom]:
         certain = least is not None and shared is not None and shared < min(start, least) / FAR
         yield pair.symptom(key, ERROR if certain else WARN, before, finish, since, text)
     elif low < start / FAR and (least is None or low < least / FAR):
-        text = f"{name} fell from {show(start)} to {show(low)} over {WINDOW} steps from step {low_step} on{compared}."
-        yield pair.symptom(key, WARN, before, low, low_step, text)
+        at = f"{show(low)} (mean of {WINDOW} steps from step {low_step} on{_of_one_run(new)})"
+        yield pair.symptom(key, WARN, before, low, low_step, f"{name} fell from {show(start)} to {at}{compared}.")
     elif (
         before is not None
         and shared is not None
@@ -204,6 +204,11 @@ def _entropy(pair: Pair) -> Iterator[Symptom]:
     if before is not None and shared is not None and shared > FAR * max(before, start):
         text = f"{name} rose from {show(start)} to {show(shared)}{compared}."
         yield pair.symptom("health.entropy_explosion", WARN, before, shared, None, text)
+
+
+def _of_one_run(level: Level) -> str:
+    """A clause for a value that is that of one of several runs."""
+    return f", in one of {len(level.runs)} runs" if len(level.runs) > 1 else ""
 
 
 def _gradient(pair: Pair) -> Iterator[Symptom]:
@@ -241,27 +246,50 @@ def _gradient(pair: Pair) -> Iterator[Symptom]:
 
 
 def _reward(pair: Pair) -> Iterator[Symptom]:
-    """A fall below the baseline by more than the spread between steps."""
+    """A fall below the baseline by more than the spread between steps: of the side, or of some of its runs."""
     baseline, new = pair.baseline, pair.new
-    if baseline is None or overlap(baseline.finishes, new.finishes):
+    if baseline is None or min(new.steps, baseline.steps) < _FEWEST:
         return
-    candidates = [_at_the_same_steps(pair)]
-    if new.runs and max(run.steps for run in new.runs) > max(run.steps for run in baseline.runs):
-        candidates.append((baseline.finish, new.finish))  # what was reached must not be lost after the baseline's end
-    known = [(before, now) for before, now in candidates if before is not None and now is not None]
+    if overlap(baseline.finishes, new.finishes):
+        yield from _reward_of_runs(pair, baseline)
+        return
+    shared = _at_the_same_steps(pair)
+    ends = baseline.finish, new.finish
+    # What was reached must not be lost after the baseline's end.
+    goes_on = bool(new.runs) and max(run.steps for run in new.runs) > max(run.steps for run in baseline.runs)
+    pairs = [shared, ends] if goes_on else [shared]
+    known = [(before, now) for before, now in pairs if before is not None and now is not None]
     if not known:
         return
     before, now = max(known, key=lambda found: found[0] - found[1])
-    fall, size = before - now, abs(before)
-    noise = _doubt(pair)
-    if min(new.steps, baseline.steps) >= _FEWEST and fall > FALL[0] * size and fall > noise:
-        severity = ERROR if fall > FALL[1] * size and fall > 2 * noise else WARN
-        change = f" ({-fall / size * 100:+.1f} %)" if min(before, now) > 0 else ""
+    if not _has_fallen(pair, before, now, FALL[0], 1.0):
+        return
+    is_end = not goes_on or (before, now) == ends or shared[1] == new.finish
+    lasts = is_end or (None not in ends and _has_fallen(pair, ends[0] or 0.0, ends[1] or 0.0, FALL[0], 1.0))
+    change = f" ({(now / before - 1) * 100:+.1f} %)" if min(before, now) > 0 else ""
+    text = f"{new.given} ends at {show(now)}, the baseline's at {show(before)}{change}"
+    if not is_end:
+        text = f"{new.given} is {show(now)} where the baseline ends at {show(before)}{change}"
+        text += f"; it ends at {show(new.finish)}"
+    severity = ERROR if lasts and _has_fallen(pair, before, now, FALL[1], 2.0) else WARN
+    yield pair.symptom("health.reward_fall", severity, before, now, None, f"{text}; steps vary by {show(pair.noise)}.")
+
+
+def _has_fallen(pair: Pair, before: float, now: float, part: float, times: float) -> bool:
+    """Whether a level fell by more than this part of the baseline's, and more than chance by so many times."""
+    return before - now > part * abs(before) and before - now > times * _doubt(pair)
+
+
+def _reward_of_runs(pair: Pair, baseline: Level) -> Iterator[Symptom]:
+    """Some runs of the new side far below each of the baseline's, while others are not."""
+    least, finishes = min(baseline.finishes), pair.new.finishes
+    fallen = [now for now in finishes if _has_fallen(pair, least, now, FALL[1], 2.0)]
+    if fallen:
         text = (
-            f"{new.given} ends at {show(now)}, the baseline's at {show(before)}{change};"
-            f" steps vary by {show(pair.noise)}."
+            f"In {len(fallen)} of {len(finishes)} runs {pair.new.given} ends at {show(max(fallen))} or below,"
+            f" in each of the baseline's at {show(least)} or above; steps vary by {show(pair.noise)}."
         )
-        yield pair.symptom("health.reward_fall", severity, before, now, None, text)
+        yield pair.symptom("health.reward_fall", WARN, least, min(fallen), None, text)
 
 
 def _clipped(pair: Pair) -> Iterator[Symptom]:

@@ -100,7 +100,7 @@ def _with_change(diff: Diff, headline: Delta, change: str, gate: GateResult | No
     judged = None if gate is None or decided else _judged(headline, gate)
     if judged is not None:  # by what a history tells of the noise
         return change, _by_gate(judged, runs), True
-    return change, _sure(runs, decision, headline, decided=decided), decided
+    return change, _sure(runs, decision, headline, decided=decided, unstable=diff.unstable), decided
 
 
 def _without_change(headline: Delta) -> tuple[str, str]:
@@ -176,16 +176,18 @@ def decision_of(delta: Delta, policy: Policy | None) -> Decision | None:
     return decide(baseline, new, delta.polarity, _NO_LIMIT, Spread((policy or Policy("", ())).noise))
 
 
-def _sure(runs: Delta, decision: Decision, shown: Delta, *, decided: bool) -> str:
-    number, between = _runs(runs), _interval(decision)
+def _sure(runs: Delta, decision: Decision, shown: Delta, *, decided: bool, unstable: bool) -> str:
+    """``unstable``: whether a clause on training stands between the change and this."""
     if decided and decision.measured:
-        text = tr(", certain: {runs}, {interval}", runs=number, interval=between)
+        sure = tr("; the change is certain") if unstable else tr(", certain")
     elif decided:
-        text = tr(", likely, but chance is not ruled out: {runs}, {interval}", runs=number, interval=between)
+        likely = tr("; the change is likely, but chance is not ruled out")
+        sure = likely if unstable else tr(", likely, but chance is not ruled out")
     else:
-        text = tr(", not certain: {runs}, {interval}", runs=number, interval=between)
-        if decision.runs_needed is not None:
-            text += tr("; about {number} runs a side would settle it", number=decision.runs_needed)
+        sure = tr("; the change is not certain") if unstable else tr(", not certain")
+    text = tr("{sure}: {runs}, {interval}", sure=sure, runs=_runs(runs), interval=_interval(decision))
+    if not decided and decision.runs_needed is not None:
+        text += tr("; about {number} runs a side would settle it", number=decision.runs_needed)
     return text + _estimate(decision, shown)
 
 

@@ -135,7 +135,7 @@ def _item_lines(item: SummaryItem, width: int, lines: int) -> list[str]:
 
 def _warnings(view: ReportView, width: int) -> Iterator[Line]:
     stability = next((item for item in view.summary if item.key == "stability"), None)
-    if stability and not is_whole(stability.parts, width - _LABEL, stability.lines or 1):
+    if stability and not is_whole(stability.parts, width - _LABEL, 1):  # its entry may get no more
         yield from _list(tr("Stability"), view.symptoms, stability.tone, width)
     quality = next(item for item in view.summary if item.key == "quality")
     warnings = [finding.message for finding in view.quality if finding.tone]

@@ -21,7 +21,7 @@ def headline_item(diff: Diff, delta: Delta | None) -> SummaryItem:
     metric = diff.headline
     label = tr("step") if metric in ("time.step", PATH) else tr("headline")
     if delta is None or (delta.baseline is None and delta.new is None):
-        return SummaryItem("headline", label, (tr("no time was measured on either side"), *_memory(diff)), "caution")
+        return SummaryItem("headline", label, (_absent(diff), *_memory(diff)), "caution")
     if delta.delta is None:
         missing = tr("not measured on the baseline") if delta.baseline is None else tr("not measured on the new side")
         parts = [f"{metric} {quantity.pair(delta.baseline, delta.new, delta.unit)}", missing]
@@ -30,6 +30,14 @@ def headline_item(diff: Diff, delta: Delta | None) -> SummaryItem:
     difference = quantity.moved(delta.delta, delta.unit, (delta.baseline, delta.new))
     change = f"{difference} ({quantity.change_of(delta.delta, delta.ratio, delta.baseline)})"
     return SummaryItem("headline", label, (values, change, *_in_few_steps(diff)), shorter=((values, change),))
+
+
+def _absent(diff: Diff) -> str:
+    """What to say where no headline was measured; parts of the step may have been."""
+    metrics = diff.sections["metrics"].rows if "metrics" in diff.sections else ()
+    if any(str(row["name"]).startswith("timing_s/") for row in metrics):
+        return tr("the time of the whole step was not measured on both sides")
+    return tr("no time was measured on either side")
 
 
 def _in_few_steps(diff: Diff) -> tuple[str, ...]:
