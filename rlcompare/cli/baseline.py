@@ -27,6 +27,7 @@ from rlcompare.cli.options import (
     prefer_option,
 )
 from rlcompare.errors import RlcompareError, UsageError
+from rlcompare.text import safe_text
 
 if TYPE_CHECKING:
     from rlcompare.baselines.library import Library
@@ -171,7 +172,8 @@ def list_command(as_json: bool, baselines: str | None, quiet: bool) -> None:
     if as_json:
         _print_json([_document(manifest) for manifest in manifests])
     elif not entries:
-        click.echo(f"no baselines in {found.place.shown}: rlcompare baseline add NAME RUN... --reason TEXT", err=True)
+        where = safe_text(found.place.shown, 400)
+        click.echo(f"no baselines in {where}: rlcompare baseline add NAME RUN... --reason TEXT", err=True)
     else:
         columns = ("baseline", "version", "runs", "headline", "date", "by", "reason")
         rows = [(manifest.name, *_row(manifest.current)) for manifest in manifests]

@@ -256,10 +256,12 @@ def _is_other_waiting(rows: Sequence[Row], mean: float) -> bool:
 
 
 def _cover(name: str, delta: float, own: float) -> str:
+    hardly = abs(own) < 0.1 * abs(delta)
+    contrast = "although its total" if hardly or own * delta < 0 else "and its total"
     return (
         f"{short(name)} {'lost' if delta > 0 else 'gained'} cover by kernels: {ms(delta)}"
-        f" {'more' if delta > 0 else 'less'} of it is exposed per step, although its total"
-        f" {'hardly changed' if abs(own) < 0.1 * abs(delta) else moved(own)}."
+        f" {'more' if delta > 0 else 'less'} of it is exposed per step, {contrast}"
+        f" {'hardly changed' if hardly else moved(own)}."
     )
 
 

@@ -374,5 +374,6 @@ def _kernels(kernels: KernelMatchSummary, matched: float | None, measured: Seque
     if matched >= MATCHED_ENOUGH:
         message = f"Only {share:.0%} of the kernels' time has the same input shapes on both sides: shapes vary."
         return [Finding("shapes", None, None, INFO, message)]
-    message = f"Only {matched:.0%} of the kernels' time has a match on the other side: the work differs."
+    others = "the others are other kernels, or have other inputs"
+    message = f"Only {matched:.0%} of the kernels' time has a match on the other side: {others}."
     return [Finding("shapes", None, None, CAUTION, message)]

@@ -295,7 +295,8 @@ def outside(shown: float | None, change: float) -> str:
 
 def _slower(change: OperatorChange, place: str) -> str:
     before, after = count(change.baseline_calls), count(change.new_calls)
-    calls = f", called {after} times per step {'as before' if before == after else f'instead of {before}'}"
+    times_called = "once" if after == "1" else f"{after} times"
+    calls = f", called {times_called} per step {'as before' if before == after else f'instead of {before}'}"
     per = "per input element" if change.size else "per call"
     if change.same_inputs:
         per = "per call for the same inputs"

@@ -157,6 +157,7 @@ class KernelMatchSummary(NamedTuple):
     exact_share: float | None
     loose: list[str] | None
     by_name: bool
+    by_type: bool = False
 
 
 class KnownSelection(NamedTuple):

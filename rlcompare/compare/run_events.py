@@ -27,6 +27,9 @@ SAME_SIZE = 2.0
 _NEAR = 20
 """Steps before and after an onset in which the other side's values are looked at."""
 
+MORE_THAN_WHOLE = 1.05
+"""A timer's part of a change from which others must have made up for it; below, it may be luck."""
+
 _ORDER = tuple(EventKind)
 _COMPARED = (EventKind.ONSET, EventKind.TREND, EventKind.TWO_LEVELS)
 """Kinds of which it is told whether the other side has the same."""
@@ -139,7 +142,7 @@ def _onset(event: RunEvent) -> str:
 
 def _part(fact: EventFact, whole: float) -> str:
     """A timer's part of a change; one that others make up for is larger than the whole."""
-    if abs(fact.delta) > abs(whole):
+    if abs(fact.delta) > MORE_THAN_WHOLE * abs(whole):
         return f"{short(fact.name)} alone {_amount(abs(fact.delta), 's')}"
     return f"{_amount(abs(fact.delta), 's')} of it {short(fact.name)}"
 

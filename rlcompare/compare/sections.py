@@ -172,6 +172,8 @@ def _kernels(maker: SectionMaker, rollups: Rollups) -> Section:
     (match,) = rollups.rows(KernelMatchSummary)
     if match.by_name:
         note = "Matched by name: one side was recorded without operator types (Level0)."
+    elif match.by_type:
+        note = "Matched by operator type: one side was recorded without input shapes."
     elif match.loose:
         note = (
             "Matched by operator type and input shapes; by phase, host operator, number of dimensions and dtypes"

@@ -70,6 +70,8 @@ def few_steps(steps: Section) -> list[str]:
     """The names of the steps that hold most of the change, if they are few and the others hardly changed."""
     changes = [number(row["delta"]) or 0.0 for row in steps.rows]
     total = fsum(changes)
+    if not total:
+        return []
     largest = sorted(range(len(changes)), key=lambda place: -changes[place] * total)
     for count in range(1, min(FEW, len(changes) // 2) + 1):
         if fsum(abs(changes[place]) for place in largest[count:]) <= (1 - MOST_OF) * abs(total):

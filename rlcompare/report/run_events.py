@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rlcompare.compare.names import polarity_of
-from rlcompare.compare.run_events import is_alike
+from rlcompare.compare.run_events import MORE_THAN_WHOLE, is_alike
 from rlcompare.language import mark, tr
 from rlcompare.model.diff import Diff, EventFact, RunEvent
 from rlcompare.model.words import EventKind, Polarity
@@ -99,7 +99,7 @@ def _parts(event: RunEvent, runs: tuple[int, int]) -> tuple[str, ...]:
 def _held(fact: EventFact, whole: float) -> str:
     """A timer's part of a change; one that others make up for is larger than the whole."""
     time, timer = quantity.signed_quantity(fact.delta, "s"), safe_text(fact.name, 40)
-    if abs(fact.delta) > abs(whole):
+    if abs(fact.delta) > MORE_THAN_WHOLE * abs(whole):
         return tr("{timer} alone {time}", timer=timer, time=time)
     return tr("{time} of it {timer}", time=time, timer=timer)
 

@@ -1,10 +1,12 @@
 -- Kernels of both sides, with exact sums per divisor. The key is the operator type and the input shapes. If one side has no types (Level0),
--- the key is the kernel's name alone, on both sides.
+-- the key is the kernel's name alone, on both sides; if one side has no shapes, it is the operator type alone.
 -- Depends on c_divisor, c_kernel, sum_if_known.
 -- Nothing without c_divisor, c_kernel.
 CREATE TABLE c_kernel_sum AS
 WITH untyped AS (
     SELECT side FROM c_kernel GROUP BY side HAVING count(op_type) = 0
+), shapeless AS (
+    SELECT side FROM c_kernel GROUP BY side HAVING count(op_type) = 0 OR count(input_shapes) = 0
 ), coreless AS (
     SELECT side FROM c_kernel GROUP BY side HAVING count(core_type) = 0
 ), phaseless AS (
@@ -14,12 +16,13 @@ WITH untyped AS (
 )
 SELECT side, divisor, category,
        CASE WHEN EXISTS (FROM untyped) THEN name ELSE coalesce(op_type, name) END AS op,
-       CASE WHEN NOT EXISTS (FROM untyped) THEN input_shapes END AS input_shapes,
-       CASE WHEN NOT EXISTS (FROM untyped) THEN input_dtypes END AS input_dtypes,
+       CASE WHEN NOT EXISTS (FROM shapeless) THEN input_shapes END AS input_shapes,
+       CASE WHEN NOT EXISTS (FROM shapeless) THEN input_dtypes END AS input_dtypes,
        CASE WHEN NOT EXISTS (FROM coreless) THEN core_type END AS core_type,
        CASE WHEN NOT EXISTS (FROM phaseless) THEN phase END AS phase,
        CASE WHEN NOT EXISTS (FROM hostless) THEN host_op END AS host_op,
-       input_formats, sum(calls) AS calls, sum(sum_ns) AS ns, max(max_ns) AS max_ns, sum(busy_ns) AS busy_ns, sum(gap_ns) AS gap_ns, sum(elements) AS elements,
+       input_formats, sum(calls) AS calls, sum(sum_ns) AS ns, max(max_ns) AS max_ns, sum(busy_ns) AS busy_ns, sum(gap_ns) AS gap_ns,
+       CASE WHEN NOT EXISTS (FROM shapeless) THEN sum(elements) END AS elements,
        work, at_most, sum_if_known(flop) AS flop, sum_if_known(bytes) AS bytes, sum_if_known(possible_flop) AS possible_flop,
        max(block_num) AS blocks, sum(counted_ns) AS counted_ns, sum(cube_ns) AS cube_ns, sum(load_ns) AS load_ns,
        sum(l2_counted_ns) AS l2_counted_ns, sum(l2_hit_ns) AS l2_hit_ns

@@ -312,7 +312,7 @@ def test_how_often_a_phase_runs_is_a_reason_if_it_explains_the_change(tmp_path: 
 
 def test_a_shorter_longest_response_does_not_make_responses_shorter(tmp_path: Path) -> None:
     causes = diff_of(tmp_path, job(2, changed(response_length__max=0.7, response_length__mean=1.1))).causes
-    (text,) = (cause.text for cause in causes if "generate_sequences" in cause.text)
+    (text,) = (cause.text for cause in causes if cause.text.startswith("Phase generate_sequences"))
     assert "as the longest response has 1,396 tokens instead of 2,009" in text
     assert "while the mean went from 50" in text
 

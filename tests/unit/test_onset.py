@@ -188,3 +188,40 @@ def test_a_trend_that_the_other_side_has_in_part_is_no_news(rise: float, alike: 
     ]
     (event,) = run_events(series, [])
     assert (event.side, event.elsewhere) == ("new", alike)
+
+
+@pytest.mark.parametrize("kept", [90, 130, 200])
+@pytest.mark.parametrize("kind", ["drift", "jump"])
+def test_of_a_log_and_a_part_of_it_neither_has_what_the_other_has_not(kept: int, kind: str) -> None:
+    rng = random.Random(kept)
+    values = [
+        rng.gauss(100, 1) + (step / 8 if kind == "drift" else 12 * (step > 110) if kept > 110 else 12 * (step > 60))
+        for step in range(1, 201)
+    ]
+    lengths: dict[SideName, int] = {"baseline": 200, "new": kept}
+    series = [
+        RunSeries(side, 0, "timing_s/step", None, list(range(1, length + 1)), values[:length])
+        for side, length in lengths.items()
+    ]
+    events = [event for event in run_events(series, ()) if event.what in ("onset", "trend")]
+    assert events
+    assert [event.text for event in events if event.elsewhere is False] == []
+
+
+def test_a_timer_that_changed_at_another_step_is_no_part_of_a_change() -> None:
+    rng = random.Random(5)
+    gen = [rng.gauss(45, 0.5) + 15 * (step >= 70) for step in range(1, 101)]
+    update = [rng.gauss(57, 0.5) + 10 * (step >= 30) for step in range(1, 101)]
+    steps = list(range(1, 101))
+    made = {"timing_s/gen": gen, "timing_s/update_actor": update}
+    made["timing_s/step"] = [a + b for a, b in zip(gen, update, strict=True)]
+    series = [
+        RunSeries("new", 0, name, None if name == "timing_s/step" else name.rpartition("/")[2], steps, values)
+        for name, values in made.items()
+    ]
+    for event in run_events(series, ()):
+        if event.metric == "timing_s/step" and event.step == 70:
+            assert [fact.name for fact in event.facts] == ["timing_s/gen"]
+            break
+    else:
+        raise AssertionError("the jump at step 70 was not found")

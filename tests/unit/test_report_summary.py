@@ -571,7 +571,10 @@ def test_other_work_does_not_stand_beside_nothing_differs() -> None:
 
 
 def test_a_difference_is_named_before_others_are_counted() -> None:
-    sentence = "Only 0% of the kernels' time has a match on the other side: the work differs."
+    sentence = (
+        "Only 0% of the kernels' time has a match on the other side: the others are other kernels, or have other"
+        " inputs."
+    )
     findings = (
         Finding("shapes", None, None, Severity.CAUTION, sentence),
         *(Finding(f"key{number}", "a" * 20, "b" * 20, Severity.INFO, "x") for number in range(6)),

@@ -520,3 +520,10 @@ def test_runs_that_failed(baseline: str, new: str, severity: str) -> None:
     found = [one for one in symptoms_of(facts, (), (), none, (), ()) if one.side == "new"]
     assert [(one.key, one.severity) for one in found] == [("health.failed", severity)]
     assert symptoms_of([fact for fact in facts if fact.status != "failed"], (), (), none, (), ()) == ()
+
+
+def test_a_reward_that_recovers_after_the_baselines_end_only_warns() -> None:
+    dip: dict[str, Change] = {SCORE: lambda step, value: 0.2 if 40 < step <= 70 else value}
+    (found,) = symptoms(job(1, 60), job(2, 120, dip))
+    assert (found.key, found.severity) == ("health.reward_fall", "warn")
+    assert "is 0.2 where the baseline ends at" in found.text and "; it ends at 0.871" in found.text
