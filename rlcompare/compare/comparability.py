@@ -353,11 +353,15 @@ def _groups(groups: Sequence[GroupOfCaptures]) -> list[Finding]:
 def _measured(measured: Sequence[Measured]) -> list[Finding]:
     """Host data that only one side recorded."""
     findings = []
-    for domain, what in (("phase", "phases"), ("operator", "framework operators")):
-        baseline, new = ("yes" if Measured(side, domain) in measured else "no" for side in SIDES)
+    domains = {(row.side, row.domain) for row in measured}
+    of_runtime = [row for row in measured if row.domain.startswith("api ") and row.domain != "api framework"]
+    domains |= {(row.side, "api") for row in of_runtime}
+    idle = ", and what the device waits for is not told"
+    for domain, what in (("phase", "phases"), ("operator", "framework operators"), ("api", "calls of the runtime")):
+        baseline, new = ("yes" if (side, domain) in domains else "no" for side in SIDES)
         if baseline != new:
             where = "baseline" if baseline == "yes" else "new side"
-            message = f"Only the {where} has {what}: they cannot be compared."
+            message = f"Only the {where} has {what}: they cannot be compared{'' if domain == 'phase' else idle}."
             findings.append(Finding(what, baseline, new, CAUTION, message))
     return findings
 

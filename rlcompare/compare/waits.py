@@ -27,7 +27,7 @@ _WAITS = {
     "python": "The time the device waits for Python code between operators {moved} per step.",
     "launch": "The time the device waits for the launch of its next task {moved} per step.",
     "queue": "The time between tasks that were already launched {moved} per step.",
-    FREE: "The time the device runs nothing between its first task and its last {moved} per step.",
+    FREE: "The time in which the device runs nothing {moved} per step.",
     "unknown": "The time that the profile does not explain {moved} per step.",
     BETWEEN_STEPS: "The time between steps {moved} per step.",
     LATE_START: "The delay of the step behind the first rank {moved} per step.",

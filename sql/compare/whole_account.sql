@@ -4,7 +4,7 @@
 -- before the first task and after the last. So all time in which the device runs nothing becomes one row, `free`: the rest of the span.
 -- Depends on c_account, c_time.
 -- Nothing without c_time.
--- Runs after user_phase.
+-- Runs after lone_host, user_phase.
 INSERT INTO c_account BY NAME
 SELECT side, run, capture, 'unknown' AS kind, count(*) AS pieces, sum(step_ns) AS ns FROM c_time
 WHERE step_ns > 0 AND (side, run) IN (SELECT (side, run) FROM c_account) AND (side, run, capture) NOT IN (SELECT (side, run, capture) FROM c_account)

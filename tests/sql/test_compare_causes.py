@@ -22,13 +22,15 @@ def sampled(tmp_path_factory: pytest.TempPathFactory) -> Sampled:
     """Stores of samples of four ranks with half a percent of noise, each written once: by changes, seed and level."""
 
     @cache
-    def made(*changes: Change, seed: int = 1, level: str = "level1") -> Path:
+    def made(
+        *changes: Change, seed: int = 1, level: str = "level1", contents: tuple[str, ...] = ("npu", "cpu", "shapes")
+    ) -> Path:
         folder = tmp_path_factory.mktemp("sample")
         run = SampleRun(
             ranks=(0, 1, 2, 3),
             steps=(2,),
             jitter=0.005,
-            contents=("npu", "cpu", "shapes"),
+            contents=contents,
             seed=seed,
             changes=changes,
             level=level,
@@ -187,6 +189,32 @@ def test_without_types_and_shapes_the_operator_is_found_by_name(sampled: Sampled
     first = compared(old, new).causes[0]
     assert first.what == "operator_slower"
     assert "MatMul" in first.row
+
+
+@pytest.mark.parametrize("alone", ["baseline", "new"])
+def test_where_one_side_alone_recorded_the_host_idle_time_is_not_divided(sampled: Sampled, alone: str) -> None:
+    """The device waits 4 ms longer. One side has no framework operators."""
+    late = Change.late(1, 4_000_000)
+    bare, whole = ("npu", "shapes"), ("npu", "cpu", "shapes")
+    old = sampled(seed=0, contents=whole if alone == "baseline" else bare)
+    diff = compared(old, sampled(late, seed=0, contents=whole if alone == "new" else bare))
+    assert [(cause.what, cause.share) for cause in diff.causes] == [("free", pytest.approx(1.0, abs=0.02))]
+    assert "The time in which the device runs nothing grew by 4.0" in diff.causes[0].text
+    assert "what the device waits for is not told" in " ".join(one.message for one in diff.comparability.findings)
+
+
+def test_shapes_on_one_side_alone_are_no_other_inputs(tmp_path: Path) -> None:
+    """One operator takes twice as long; the new side was recorded without input shapes."""
+    old, new = by_hand(tmp_path, "old", 60 * MS), by_hand(tmp_path, "new", 90 * MS)
+    for name, before, after in (("MatMul", 30, 60), ("Sort", 20, 20), ("Cast", 10, 10)):
+        old.kernel(1, name, 10, before * MS, shapes="8,8", elements=640)
+        new.kernel(1, name, 10, after * MS, shapes=None, input_dtypes=None)
+    diff = causes(old, new)
+    assert {row["presence"] for row in diff.sections["kernels"].rows} == {"both"}
+    assert diff.sections["kernels"].note.endswith("one side was recorded without input shapes.")
+    (cause,) = diff.causes
+    assert (cause.what, cause.share) == ("operator_slower", pytest.approx(1.0))
+    assert cause.text == "MatMul takes 2.0 times as long per call, called 10 times per step as before."
 
 
 def by_hand(folder: Path, name: str, compute: int, *, exposed: int = 0, comm: int = 0, free: int = 0) -> RollupStore:
