@@ -31,6 +31,7 @@ from rlcompare.compare.places import batches, mostly
 from rlcompare.compare.timers import TELLING, TrainingLog
 from rlcompare.compare.training import BESIDE_TOKENS
 from rlcompare.metrics import waits
+from rlcompare.model.words import SideName
 
 ABSORBED = 0.25
 """Part of a phase's change that may be left beside a reason before it is a cause of its own."""
@@ -40,6 +41,9 @@ HARDLY = 0.5
 
 LARGE_LUCK = 1.5
 """How much more than what runs of one setting differ by batches must explain to be told even if they may be luck."""
+
+OF_ASYNCHRONOUS = ("timing_s/generate_async", "fully_async/")
+"""How metrics begin that only trainers log which generate while they train."""
 
 BY_LUCK = "; over so few steps this may be luck"
 
@@ -187,10 +191,22 @@ def _moved_out(log: TrainingLog, part: Part) -> str:
     return f", as it follows the step on the {'new side' if part.baseline else 'baseline'}"
 
 
+def _beside_the_step(log: TrainingLog, part: Part) -> str:
+    """A clause for generation that one side runs beside its steps, while it trains; else empty."""
+    less: SideName = "new" if part.delta < 0 else "baseline"
+    known = [name for name, side in log.lone.items() if side == less and name.startswith(OF_ASYNCHRONOUS)]
+    if part.phase != GENERATION or part.phase != part.name or not known:
+        return ""
+    return f", as it runs beside the step on the {'new side' if less == 'new' else 'baseline'} ({short(min(known))})"
+
+
 def _why(evidence: Evidence, part: Part, rest: float) -> tuple[str, bool]:
     """What the log tells of a phase's change, or of what is left of it, and whether that is a reason."""
     rare = evidence.rare_phases.get(str(part.phase))
     clauses = [f", {rare.text}" if rare else "", mostly(part.row, part.delta), batches(evidence, part.name, part.delta)]
-    clauses += [_moved_out(evidence.log, part), beside(evidence.log, part, rest)]
+    clauses += [
+        _moved_out(evidence.log, part) or _beside_the_step(evidence.log, part),
+        beside(evidence.log, part, rest),
+    ]
     is_number = rare is not None and rare.by_number(part.baseline, part.new) / part.delta >= FITS
     return "".join(clauses), is_number or any(clauses[1:])

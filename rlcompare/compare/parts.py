@@ -38,6 +38,9 @@ COMMUNICATION = frozenset({"comm", WAIT, "transfer"})
 SAME_CHANGE = 1.5
 """How much larger a change on the path may be than the largest one that a single rank can have."""
 
+LEAST_OF_WORKERS = 0.3
+"""The part of what the mean over workers leaves by which that mean must have changed for the slowest to be like it."""
+
 LATE_START, BETWEEN_STEPS = "late start", "between steps"
 """Kinds of parts of the path: the step has begun on another rank, and not on the rank of the path; no step has."""
 
@@ -273,8 +276,8 @@ def _of_slowest_worker(log: TrainingLog, inner: Sequence[InnerTimer]) -> Sequenc
     rest = inner[-1]
     if mean is None or rest.part != OUT_OF_WORKERS:
         return inner
-    change = mean.new - mean.baseline
-    if change * (rest.new - rest.baseline) <= 0 or abs(change) <= TELLING * log.error_ms(mean.name):
+    change, left = mean.new - mean.baseline, rest.new - rest.baseline
+    if change * left <= 0 or abs(change) <= max(TELLING * log.error_ms(mean.name), LEAST_OF_WORKERS * abs(left)):
         return inner
     whole_ = InnerTimer(rest.name, OF_ALL_WORKERS, mean.baseline + rest.baseline, mean.new + rest.new)
     return [*(timer for timer in inner[:-1] if timer is not mean), whole_]

@@ -336,3 +336,24 @@ def test_settings_that_fit_are_named_those_that_matter_most_first() -> None:
     dynamic = "actor_rollout_ref.actor.use_dynamic_bsz true → false"
     assert settings(evidence, names, 10.0) == f" (trainer.n_gpus_per_node 16 → 8; {dynamic})"
     assert settings(evidence, names, -10.0) == f" (data.train_batch_size 256 → 128; {dynamic})"
+
+
+def test_what_hardly_happens_is_no_reason(tmp_path: Path) -> None:
+    """Generation takes 30 % longer per token; preemptions rose from 0.1 to 0.2 per sample, which costs nothing."""
+
+    def change(step: dict[str, float]) -> None:
+        step["timing_s/agent_loop/num_preempted/mean"] += 0.1
+        step["per_token"] *= 1.3
+
+    text = first_of(tmp_path, job(2, change)).text
+    assert text.startswith("Phase generate_sequences grew by") and "preemptions" not in text
+
+
+def test_generation_beside_the_step_did_not_shrink(tmp_path: Path) -> None:
+    def change(step: dict[str, float]) -> None:
+        step["timing_s/generate_async"] = 20.0
+        step["per_token"] = 0.01
+
+    text = first_of(tmp_path, job(2, change)).text
+    assert "generate_sequences shrank by" in text
+    assert "as it runs beside the step on the new side (timing_s/generate_async)" in text
