@@ -20,6 +20,7 @@ from rlcompare.compare.log_reasons import log_reasons
 from rlcompare.compare.odd_module import module_alone
 from rlcompare.compare.parts import Basis, Candidate, basis_of, member_of
 from rlcompare.compare.places import places
+from rlcompare.compare.steps_and_ranks import lone_steps
 from rlcompare.compare.waits import waits
 from rlcompare.model.diff import Cause, Row, Unexplained
 
@@ -56,12 +57,13 @@ MOST = 8
 def find_causes(evidence: Evidence) -> tuple[tuple[Cause, ...], Unexplained | None]:
     """The causes, the main one first, and what they leave unexplained; none if the headline hardly moved.
 
-    Times per step of an unknown number of steps have no cause.
+    Times per step of an unknown number of steps have no cause, nor has what other steps on one side make of the mean.
     """
     basis = basis_of(evidence)
     if basis is None:
         return (), None
-    if not basis.parts or not evidence.steps_known:
+    timed = evidence.headline is not None and evidence.headline.metric.startswith("time.")
+    if not basis.parts or not evidence.steps_known or (timed and lone_steps(evidence.sections["steps"], basis.change)):
         return (), Unexplained(1.0, basis.change)
     choice = _Choice(evidence, basis)
     choice.take_common(kind(evidence, basis) for kind in (work, straggler, everything, module_alone, clock))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import fsum
 
 from rlcompare.compare import pairs
@@ -12,14 +12,17 @@ from rlcompare.compare.names import kind_of
 from rlcompare.compare.overall import mean
 from rlcompare.compare.records import Rank, Step
 from rlcompare.compare.rows import K, S, SectionMaker, grouped, matched_share
-from rlcompare.model.diff import Section
-from rlcompare.model.words import SIDES, SideName
+from rlcompare.model.diff import Delta, Finding, Row, Section
+from rlcompare.model.words import SIDES, Presence, Severity, SideName
 
 ALIKE_LATE = 0.1
 """Ranks that are last equally often, with delays that differ by less than this part, take turns: none is straggler."""
 
 LATE_ENOUGH = 0.02
 """A rank is no straggler if its delays sum to less than this fraction of the step: some rank is always last."""
+
+LEAST_ON_BOTH = 0.2
+"""The part of the change by which the steps that both sides have must have changed for it to have causes."""
 
 MOST_OF, FEW = 0.8, 3
 """Part of the change that so many steps must hold for them to be named."""
@@ -77,6 +80,34 @@ def few_steps(steps: Section) -> list[str]:
         if fsum(abs(changes[place]) for place in largest[count:]) <= (1 - MOST_OF) * abs(total):
             return [str(steps.rows[place]["name"]) for place in sorted(largest[:count])]
     return []
+
+
+def lone_steps(steps: Section, change: float | None) -> tuple[Row, ...]:
+    """The steps that one side alone has, if those of both sides hardly changed: the mean changed because of these.
+
+    Args:
+        change: that of the headline, in ms.
+    """
+    changes = [number(row["delta"]) for row in steps.rows if row["presence"] == Presence.BOTH]
+    known = [delta for delta in changes if delta is not None]
+    alone = tuple(row for row in steps.rows if row["presence"] != Presence.BOTH)
+    if not alone or not known or not change:
+        return ()
+    return alone if fsum(known) / len(known) / change < LEAST_ON_BOTH else ()
+
+
+def lone_steps_found(steps: Section, headline: Delta | None) -> Iterator[Finding]:
+    """A caution where steps that one side alone has make the change (``lone_steps``)."""
+    if headline is None or not headline.metric.startswith("time."):
+        return
+    if alone := lone_steps(steps, headline.delta):
+        where = "baseline" if alone[0]["presence"] == Presence.BASELINE_ONLY else "new side"
+        listed = ", ".join(str(row["name"]) for row in alone[:FEW]) + (" …" if len(alone) > FEW else "")
+        text = (
+            f"The steps that both sides have took about the same time. The mean changed because only the {where} has"
+            f" {'steps' if len(alone) > 1 else 'step'} {listed}: it has no cause. Compare the same steps with --step."
+        )
+        yield Finding("lone_steps", None, None, Severity.CAUTION, text)
 
 
 def ranks_section(maker: SectionMaker, records: Sequence[Rank], headline: str) -> Section:

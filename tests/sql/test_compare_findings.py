@@ -225,3 +225,30 @@ def test_signs_of_health_that_are_no_longer_logged(tmp_path: Path, given: Sequen
         paths.append(made.done())
     found = [finding for finding in compared(*paths).quality if finding.key == "health_not_logged"]
     assert [one.message[: len(start)] for one, start in zip(found, said, strict=True)] == said
+
+
+@pytest.mark.parametrize("alone", ["baseline", "new"])
+def test_a_mean_that_other_steps_changed_has_no_cause(tmp_path: Path, alone: str) -> None:
+    """Both sides have two steps that take the same time, one side has a third one, which is short."""
+    paths = []
+    for name in ("baseline", "new"):
+        made = RollupStore(tmp_path / f"{name}.duckdb").capture()
+        for step, compute in ((1, 60), (2, 60), (3, 10))[: 3 if name == alone else 2]:
+            made.step(step).time(step, compute * MS).kernel(step, "MatMul", 10, compute * MS)
+        paths.append(made.done())
+    diff = compared(*paths)
+    assert diff.causes == ()
+    (found,) = [finding.message for finding in diff.quality if finding.key == "lone_steps"]
+    assert f"because only the {'baseline' if alone == 'baseline' else 'new side'} has step 3: it has no cause." in found
+
+
+def test_a_change_in_the_steps_of_both_sides_has_a_cause(tmp_path: Path) -> None:
+    paths = []
+    for name, steps in (("baseline", (60, 60)), ("new", (90, 90, 90))):
+        made = RollupStore(tmp_path / f"{name}.duckdb").capture()
+        for step, compute in enumerate(steps, 1):
+            made.step(step).time(step, compute * MS).kernel(step, "MatMul", 10, compute * MS)
+        paths.append(made.done())
+    diff = compared(*paths)
+    assert [cause.row for cause in diff.causes] == ["MatMul"]
+    assert not [finding for finding in diff.quality if finding.key == "lone_steps"]
