@@ -62,8 +62,7 @@ def find_causes(evidence: Evidence) -> tuple[tuple[Cause, ...], Unexplained | No
     basis = basis_of(evidence)
     if basis is None:
         return (), None
-    timed = evidence.headline is not None and evidence.headline.metric.startswith("time.")
-    if not basis.parts or not evidence.steps_known or (timed and lone_steps(evidence.sections["steps"], basis.change)):
+    if not basis.parts or not evidence.steps_known or _is_of_lone_steps(evidence, basis):
         return (), Unexplained(1.0, basis.change)
     choice = _Choice(evidence, basis)
     choice.take_common(kind(evidence, basis) for kind in (work, straggler, everything, module_alone, clock))
@@ -81,6 +80,13 @@ def find_causes(evidence: Evidence) -> tuple[tuple[Cause, ...], Unexplained | No
     # Causes that made up for a part of the change come last.
     chosen = sorted(few.chosen, key=lambda cause: cause.delta_ms * basis.change < 0)
     return tuple(chosen), Unexplained(few.rest / basis.change, few.rest)
+
+
+def _is_of_lone_steps(evidence: Evidence, basis: Basis) -> bool:
+    """Whether the mean over the steps of a profile changed because of steps that one side alone has."""
+    steps = evidence.sections.get("steps")
+    of_profile = evidence.headline is not None and evidence.headline.metric.startswith("time.")
+    return steps is not None and of_profile and bool(lone_steps(steps, basis.change))
 
 
 class _Choice:
