@@ -62,7 +62,7 @@ def find_causes(evidence: Evidence) -> tuple[tuple[Cause, ...], Unexplained | No
     basis = basis_of(evidence)
     if basis is None:
         return (), None
-    if not basis.parts or not evidence.steps_known or _is_of_lone_steps(evidence, basis):
+    if not basis.parts or not evidence.steps_known or _is_of_lone_steps(evidence):
         return (), Unexplained(1.0, basis.change)
     choice = _Choice(evidence, basis)
     choice.take_common(kind(evidence, basis) for kind in (work, straggler, everything, module_alone, clock))
@@ -82,11 +82,10 @@ def find_causes(evidence: Evidence) -> tuple[tuple[Cause, ...], Unexplained | No
     return tuple(chosen), Unexplained(few.rest / basis.change, few.rest)
 
 
-def _is_of_lone_steps(evidence: Evidence, basis: Basis) -> bool:
+def _is_of_lone_steps(evidence: Evidence) -> bool:
     """Whether the mean over the steps of a profile changed because of steps that one side alone has."""
     steps = evidence.sections.get("steps")
-    of_profile = evidence.headline is not None and evidence.headline.metric.startswith("time.")
-    return steps is not None and of_profile and bool(lone_steps(steps, basis.change))
+    return steps is not None and bool(lone_steps(steps, evidence.headline))
 
 
 class _Choice:

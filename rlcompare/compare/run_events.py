@@ -70,13 +70,11 @@ def _elsewhere(event: RunEvent, events: Sequence[RunEvent], series: Sequence[Run
     In a log of another length the same values may be no event: the values of these steps count.
     """
     others = [one for one in series if one.side != event.side and one.name == event.metric]
-    if event.what == EventKind.TREND:
-        found = {_rises_alike(event, one) for one in others}
-        return True if True in found else False if False in found else None
-    if any(is_alike(event, other) for other in events if other.side != event.side):
+    is_trend = event.what == EventKind.TREND
+    if not is_trend and any(is_alike(event, other) for other in events if other.side != event.side):
         return True
-    if event.what == EventKind.ONSET:
-        found = {_jumps_alike(event, one) for one in others}
+    if is_trend or event.what == EventKind.ONSET:
+        found = {(_rises_alike if is_trend else _jumps_alike)(event, one) for one in others}
         return True if True in found else False if False in found else None
     return False if any(one.steps[0] <= event.step <= one.steps[-1] for one in others) else None
 

@@ -82,12 +82,12 @@ def few_steps(steps: Section) -> list[str]:
     return []
 
 
-def lone_steps(steps: Section, change: float | None) -> tuple[Row, ...]:
+def lone_steps(steps: Section, headline: Delta | None) -> tuple[Row, ...]:
     """The steps that one side alone has, if those of both sides hardly changed: the mean changed because of these.
 
-    Args:
-        change: that of the headline, in ms.
+    None if the headline is not the time of the profile's steps.
     """
+    change = headline.delta if headline is not None and headline.metric.startswith("time.") else None
     changes = [number(row["delta"]) for row in steps.rows if row["presence"] == Presence.BOTH]
     known = [delta for delta in changes if delta is not None]
     alone = tuple(row for row in steps.rows if row["presence"] != Presence.BOTH)
@@ -98,9 +98,7 @@ def lone_steps(steps: Section, change: float | None) -> tuple[Row, ...]:
 
 def lone_steps_found(steps: Section, headline: Delta | None) -> Iterator[Finding]:
     """A caution where steps that one side alone has make the change (``lone_steps``)."""
-    if headline is None or not headline.metric.startswith("time."):
-        return
-    if alone := lone_steps(steps, headline.delta):
+    if alone := lone_steps(steps, headline):
         where = "baseline" if alone[0]["presence"] == Presence.BASELINE_ONLY else "new side"
         listed = ", ".join(str(row["name"]) for row in alone[:FEW]) + (" …" if len(alone) > FEW else "")
         text = (
