@@ -12,7 +12,7 @@ from copy import copy
 from dataclasses import replace
 from math import fsum
 
-from rlcompare.compare.common import clock, everything, work
+from rlcompare.compare.common import clock, everything, of_one_side, work
 from rlcompare.compare.communication import communication, straggler
 from rlcompare.compare.computation import computation
 from rlcompare.compare.evidence import Evidence, number
@@ -65,6 +65,7 @@ def find_causes(evidence: Evidence) -> tuple[tuple[Cause, ...], Unexplained | No
     if not basis.parts or not evidence.steps_known or _is_of_lone_steps(evidence):
         return (), Unexplained(1.0, basis.change)
     choice = _Choice(evidence, basis)
+    choice.take_all(of_one_side(evidence, basis))
     choice.take_common(kind(evidence, basis) for kind in (work, straggler, everything, module_alone, clock))
     single = [*computation(evidence, basis), *communication(evidence, basis), *waits(evidence, basis)]
     single += log_reasons(evidence, basis)
@@ -107,6 +108,11 @@ class _Choice:
         """The basis without what the causes explain."""
         parts = zip(self._basis.parts, self._left, strict=True)
         return replace(self._basis, parts=tuple(replace(part, new=part.baseline + left) for part, left in parts))
+
+    def take_all(self, candidates: Iterable[Candidate]) -> None:
+        """Takes each, however large it is."""
+        for candidate in candidates:
+            self._add(candidate, self._available(candidate))
 
     def take_common(self, kinds: Iterable[Iterator[Candidate]]) -> None:
         """Takes what most parts share, in this order: a single part of it is no cause of its own."""

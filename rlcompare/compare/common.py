@@ -30,6 +30,7 @@ from rlcompare.compare.parts import (
     total,
     whole,
 )
+from rlcompare.compare.replicates import SIDE_NAMES
 from rlcompare.compare.training import BESIDE_TOKENS, GENERATION
 from rlcompare.model.words import SIDES
 
@@ -94,6 +95,16 @@ def everything(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
     each = ", ".join(f"{name} {percent(1 + found)}" for name, found in factors.items())
     text = f"Everything takes about {percent(1 + factor)} {word} ({each}): no part of the step stands out."
     yield Candidate("everything", whole(dict(enumerate(basis.parts))), text, "account", "")
+
+
+def of_one_side(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
+    """Phases that were recorded on one side alone: whether they changed is unknown."""
+    for phase, side in evidence.lone_phases.items():
+        amounts = {place: part.delta for place, part in enumerate(basis.parts) if part.phase == phase and part.delta}
+        if amounts:
+            taken = ms(abs(fsum(amounts.values())))
+            text = f"Only the {SIDE_NAMES[side].lower()} has times on the device of {short(phase)}: {taken}."
+            yield Candidate("one_side", amounts, text, "phases", phase)
 
 
 def _is_other_work(evidence: Evidence, basis: Basis) -> bool:

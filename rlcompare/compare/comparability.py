@@ -335,14 +335,28 @@ def _some(names: Sequence[str]) -> str:
     return ", ".join(names[:4]) + (f", … ({len(names)})" if len(names) > 4 else "")
 
 
+def lone_groups(groups: Sequence[GroupOfCaptures]) -> list[GroupOfCaptures]:
+    """The roles and phases of which one side alone has times on the device, where both sides have some."""
+    if not (any(group.baseline_timed for group in groups) and any(group.new_timed for group in groups)):
+        return []
+    return [group for group in groups if (group.baseline_timed == 0) != (group.new_timed == 0)]
+
+
 def _groups(groups: Sequence[GroupOfCaptures]) -> list[Finding]:
     findings = []
+    lone = lone_groups(groups)
     for group in groups:
-        what = " ".join(filter(None, (group.role, group.folder))) or "whole steps"
-        baseline, new = f"{group.baseline:g}", f"{group.new:g}"
+        what, (baseline, new) = group.words, (f"{number:g}" for number in (group.baseline, group.new))
         if (group.baseline == 0) != (group.new == 0):
             where = "new side" if group.baseline == 0 else "baseline"
             message = f"Only the {where} has captures of {what}: their time counts on one side only."
+            findings.append(Finding("captures", baseline, new, SEVERE, message))
+        elif group in lone:
+            where = "new side" if group.new_timed else "baseline"
+            untimed = " untimed"
+            baseline += "" if group.baseline_timed else untimed
+            new += "" if group.new_timed else untimed
+            message = f"Only the {where} has times on the device of {what}: they count on one side only."
             findings.append(Finding("captures", baseline, new, SEVERE, message))
         elif group.baseline != group.new and group.folder:
             message = f"{baseline} captures of {what} against {new} per run: those of one rank and step are summed."

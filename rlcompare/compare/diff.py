@@ -5,7 +5,7 @@ from __future__ import annotations
 from rlcompare.compare import records
 from rlcompare.compare.aggregates import metric_aggregates
 from rlcompare.compare.causes import Evidence, find_causes
-from rlcompare.compare.comparability import are_steps_known, assess
+from rlcompare.compare.comparability import are_steps_known, assess, lone_groups
 from rlcompare.compare.equal_work import with_work
 from rlcompare.compare.inputs import CompareOptions, SideInput
 from rlcompare.compare.overall import headline_of, overall_metrics, profile_headline, rank_headline
@@ -72,10 +72,11 @@ def compare_runs(baseline: SideInput, new: SideInput, options: CompareOptions | 
             rollups.rows(records.RunSeries),
         )
         overall = with_work(overall, log)
+        groups = rollups.rows(records.GroupOfCaptures)
         comparability = assess(
             sides,
             captures,
-            rollups.rows(records.GroupOfCaptures),
+            groups,
             match,
             sections["kernels"].matched_share,
             rollups.rows(records.Measured),
@@ -100,6 +101,11 @@ def compare_runs(baseline: SideInput, new: SideInput, options: CompareOptions | 
                 rare_phases=rare_phases(timers),
                 same_executor=len({capture.executor == "host" for capture in captures}) < 2,
                 steps_known=are_steps_known(comparability),
+                lone_phases={
+                    group.folder: "new" if group.new_timed else "baseline"
+                    for group in lone_groups(groups)
+                    if group.folder
+                },
             )
         )
         return Diff(

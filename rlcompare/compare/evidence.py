@@ -90,6 +90,7 @@ class Evidence:
             name; this part of the mean in ms; and the sum of the sizes of all parts. Empty if the sides have different
             members, or one each.
         rare_phases: for each phase that training did not time in every step, in how many steps it did.
+        lone_phases: the phases whose times on the device are known on one side alone, and this side.
         edits: where operators came or went in a typical step.
         kernel_facts: formats, blocks and AI Core counters of kernels, by operator, inputs and side.
         log: what training logged of its timers and its work.
@@ -110,6 +111,7 @@ class Evidence:
     edits: Edits = field(default_factory=Edits)
     kernel_facts: Sequence[KernelFact] = ()
     log: TrainingLog = field(default_factory=TrainingLog)
+    lone_phases: Mapping[str, SideName] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -129,6 +131,7 @@ class Evidence:
         rare_phases: Mapping[str, RarePhase],
         same_executor: bool,
         steps_known: bool,
+        lone_phases: Mapping[str, SideName],
     ) -> Evidence:
         """Gathers the evidence.
 
@@ -149,6 +152,7 @@ class Evidence:
             rare_phases=rare_phases,
             same_executor=same_executor,
             steps_known=steps_known,
+            lone_phases=lone_phases,
             edits=edits,
             kernel_facts=kernel_facts,
             log=log,

@@ -78,6 +78,7 @@ def quality_findings(
     for sample in speed:
         made += _uneven_times(sample, given, events, series.get((sample.side, sample.run)))
     made += [_slow(sample, given) for sample in speed if sample.grade]
+    made += _untimed(rollups.rows(records.GroupOfCaptures))
     made += _summed(speed, given)
     made += _other_unit(speed)
     made += _no_longer_logged(rollups.rows(records.HealthLevel), rollups.rows(records.Training))
@@ -122,6 +123,23 @@ def _skipped(time: records.TimeSample, given: Mapping[SideName, SideInput]) -> F
     what = _TIMES_SKIPPED[time.metric]
     text = f"{what} is unknown on {time.missing} of {time.members} ranks; its mean leaves them out."
     return _finding("partly_measured", time.side, CAUTION, _where(time, given) + text)
+
+
+def _untimed(groups: Sequence[records.GroupOfCaptures]) -> list[Finding]:
+    """Reports roles and phases without times on the device, beside others that have them: sums leave them out."""
+    found = []
+    for side in SIDES:
+        captures = [(group.words, *_captured(group, side)) for group in groups]
+        without = [words for words, number, timed in captures if number and not timed]
+        if without and any(timed for _, _, timed in captures):
+            text = f"the times on the device of {_listed(without)} are unknown; those of the step leave them out."
+            found.append(_finding("partly_measured", side, CAUTION, text))
+    return found
+
+
+def _captured(group: records.GroupOfCaptures, side: SideName) -> tuple[float, float]:
+    """The captures of a side, and those whose times on the device are known, per run."""
+    return (group.baseline, group.baseline_timed) if side == "baseline" else (group.new, group.new_timed)
 
 
 def _gap(gap: records.ReportedGap) -> Finding:

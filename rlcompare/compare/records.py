@@ -96,6 +96,12 @@ class GroupOfCaptures(NamedTuple):
     folder: str
     baseline: float
     new: float
+    baseline_timed: float
+    new_timed: float
+
+    @property
+    def words(self) -> str:
+        return " ".join(filter(None, (self.role, self.folder))) or "whole steps"
 
 
 class HealthLevel(NamedTuple):

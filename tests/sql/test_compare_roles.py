@@ -100,6 +100,29 @@ class TestOnPaper:
             "replica 1 rank 1": 7.0,
         }
 
+    def test_times_of_one_side_alone_are_no_speed(self, tmp_path: Path) -> None:
+        """The captures of one phase hold no times on the device, as where its tasks were lost."""
+        paths = []
+        for name, update in (("whole", 30), ("cut", None), ("cut too", None)):
+            made = RollupStore(tmp_path / f"{name}.duckdb")
+            for number, (phase, compute) in enumerate((("old_log_prob", 10), ("update_actor", update))):
+                made.capture(number, 0, role="actor", phase=phase).step(1, number)
+                made.time(1, None if compute is None else compute * MS, number, comm=4 * MS, exposed=4 * MS)
+                if compute is not None:
+                    made.kernel(1, "MatMul", 2, compute * MS, number, phase=phase)
+            paths.append(made.done())
+        whole, cut, too = paths
+        for baseline, new, counts in ((whole, cut, ("1", "1 untimed")), (cut, whole, ("1 untimed", "1"))):
+            diff = compared(baseline, new)
+            assert diff.comparability.status == "not_comparable"
+            finding = next(one for one in diff.comparability.findings if one.key == "captures")
+            assert (finding.baseline, finding.new) == counts
+            assert (diff.causes[0].what, diff.causes[0].row) == ("one_side", "update_actor")
+            assert [one.key for one in diff.quality if one.key == "partly_measured"]
+        diff = compared(cut, too)
+        assert diff.comparability.status == "comparable"
+        assert "update_actor are unknown" in " ".join(one.message for one in diff.quality)
+
     def test_a_critic_with_processes_of_its_own_has_ranks_of_its_own(self, tmp_path: Path) -> None:
         made = RollupStore(tmp_path / "run.duckdb")
         for number, (role, rank, compute) in enumerate((("", 0, 10), ("", 1, 20), ("critic", 0, 4), ("critic", 1, 6))):
