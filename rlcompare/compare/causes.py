@@ -13,7 +13,7 @@ from dataclasses import replace
 from math import fsum
 
 from rlcompare.compare.common import clock, everything, of_one_side, work
-from rlcompare.compare.communication import communication, straggler
+from rlcompare.compare.communication import communication, cover_of_one_rank, straggler
 from rlcompare.compare.computation import computation
 from rlcompare.compare.evidence import Evidence, number
 from rlcompare.compare.log_reasons import log_reasons
@@ -66,7 +66,8 @@ def find_causes(evidence: Evidence) -> tuple[tuple[Cause, ...], Unexplained | No
         return (), Unexplained(1.0, basis.change)
     choice = _Choice(evidence, basis)
     choice.take_all(of_one_side(evidence, basis))
-    choice.take_common(kind(evidence, basis) for kind in (work, straggler, everything, module_alone, clock))
+    common = (work, straggler, cover_of_one_rank, everything, module_alone, clock)
+    choice.take_common(kind(evidence, basis) for kind in common)
     single = [*computation(evidence, basis), *communication(evidence, basis), *waits(evidence, basis)]
     single += log_reasons(evidence, basis)
     few, broad = choice.copy(), choice.copy()
@@ -198,8 +199,8 @@ class _Choice:
         self.rest -= delta
         text = candidate.text if isinstance(candidate.text, str) else candidate.text(delta)
         parts = [self._basis.parts[place] for place in amounts]
-        has_moved = self._basis.has_moved(parts)
-        member = "" if has_moved else member_of(self._evidence, self._basis, amounts)
+        has_moved = not candidate.member and self._basis.has_moved(parts)
+        member = "" if has_moved else candidate.member or member_of(self._evidence, self._basis, amounts)
         note = ANOTHER_PATH if has_moved else ""
         if member and not re.search(rf"\b{re.escape(member)}\b", text):
             of_all = ", on average" if candidate.what == "operator_slower" else ""

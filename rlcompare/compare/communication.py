@@ -22,6 +22,7 @@ from rlcompare.compare.names import kind_of
 from rlcompare.compare.parts import (
     COMMUNICATION,
     COMPUTE,
+    ON_ONE,
     TIMER,
     WAIT,
     Basis,
@@ -34,6 +35,9 @@ from rlcompare.compare.parts import (
 )
 from rlcompare.model.diff import Row
 from rlcompare.model.words import SIDES, Presence
+
+NEARLY = 0.8
+"""How well what a rank's path grew by must agree with the cover that the rank lost."""
 
 STEADY = 0.3
 """Total communication that changed by less than this part of the exposed communication's change is not what changed."""
@@ -204,6 +208,38 @@ def communication(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
             tail = f"{_work(row)}{link}."
             text = f"{short(name)} takes {more} of the step after all ranks have started it{tail}"
         yield Candidate("communication", whole(parts), text, "collectives", name, facts if tail in text else ())
+
+
+def cover_of_one_rank(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
+    """One rank computes after its collectives what it computed beside them; the path shows it as either of the two.
+
+    On the rank neither computation nor communication changed, only the time in which both run.
+    """
+    lost = {str(row["name"]): _lost_cover(row) for row in (evidence.sections["ranks"].rows if basis.ranks else ())}
+    rank = max(lost, key=lambda name: basis.sign * lost[name], default="")
+    if not rank or basis.sign * lost[rank] < ON_ONE * fsum(map(abs, lost.values())) or not lost[rank]:
+        return
+    parts = {
+        place: part
+        for place, part in basis.of_kind(COMPUTE, *(COMMUNICATION - {WAIT})).items()
+        if part.delta * basis.change > 0 and (part.kind != COMPUTE or basis.has_moved([part]))
+    }
+    if NEARLY <= total(parts.values()) / lost[rank] <= 1 / NEARLY:
+        lost_or_gained, more = ("lost", "more") if lost[rank] > 0 else ("gained", "less")
+        text = (
+            f"On {rank} communication {lost_or_gained} cover by kernels: {ms(abs(lost[rank]))} {more} of it is exposed"
+            " per step, although its total and computation hardly changed."
+        )
+        yield Candidate("lost_overlap", _spread(parts, lost[rank]), text, "ranks", rank, member=rank)
+
+
+def _lost_cover(row: Row) -> float:
+    """By how much less of a rank's communication is hidden, where nothing else of it changed by much, in ms; else 0."""
+    comm, exposed, compute = (change_of(row, part) for part in ("comm", "exposed_comm", "compute"))
+    if comm is None or exposed is None or compute is None:
+        return 0.0
+    lost = exposed - comm
+    return lost if abs(comm) + abs(compute) <= STEADY * abs(lost) else 0.0
 
 
 def _exchanged(evidence: Evidence) -> dict[str, tuple[float, float]]:

@@ -169,6 +169,7 @@ class Candidate:
         text: the sentence, or a function that makes it of the sum of the amounts that no other cause explains.
         section, row: where the evidence is.
         facts: what changed with it, as rows of ``Cause.facts``.
+        member: the member of the runs that the sentence is about; else it is found.
     """
 
     what: str
@@ -177,6 +178,7 @@ class Candidate:
     section: str
     row: str
     facts: tuple[Row, ...] = ()
+    member: str = ""
 
     @property
     def delta(self) -> float:

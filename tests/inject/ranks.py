@@ -4,9 +4,19 @@ from __future__ import annotations
 
 from bisect import bisect
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from tests.inject.edits import GRID, SHARE, computing_of, has_device, inside, is_plain, operators_of, places_of
+from tests.inject.edits import (
+    GRID,
+    SHARE,
+    computing_of,
+    has_device,
+    inside,
+    is_plain,
+    operators_of,
+    overlap_lost,
+    places_of,
+)
 from tests.inject.timelines import NoPlace, Span, Stretch, Timeline, cover
 
 Job = Sequence[Timeline]
@@ -22,6 +32,7 @@ class EditedJob:
         operator: what is slower on all ranks, if none is late.
         whats: the words, one of which the first cause has to have, if no rank is late.
         texts: parts of its sentence.
+        baseline: what to compare with, if not the job itself.
     """
 
     ranks: Job
@@ -30,6 +41,7 @@ class EditedJob:
     operator: str = ""
     whats: tuple[str, ...] = ("operator_slower", "operator_time")
     texts: tuple[str, ...] = ()
+    baseline: Job | None = None
 
 
 def _collectives(profile: Timeline) -> list[Span]:
@@ -60,17 +72,22 @@ def _with_late(job: Job, late: int, stretches: Sequence[Stretch]) -> EditedJob:
     """One rank is later; on the others each collective ends as much later as that rank comes."""
     starts = [span.start for span in _collectives(job[late])]
     lateness = [sum(stretch.by for stretch in stretches if stretch.at <= start) for start in starts]
-    if lateness[-1] != sum(stretch.by for stretch in stretches):
+    return _waited_for(job, late, job[late].stretched(stretches), lateness, sum(stretch.by for stretch in stretches))
+
+
+def _waited_for(job: Job, late: int, edited: Timeline, lateness: Sequence[int], ns: int) -> EditedJob:
+    """The others wait for an edited rank; ``lateness``: how much later it starts each collective."""
+    if lateness[-1] != ns:
         raise NoPlace  # the others would not wait for what follows the last collective
-    ranks = []
-    for rank, profile in enumerate(job):
-        own = list(stretches)
-        if rank != late:
-            more = [now - before for before, now in zip([0, *lateness], lateness, strict=False)]
-            pairs = zip(_collectives(profile), more, strict=True)
-            own = [Stretch(_waiting(profile, collective), by) for collective, by in pairs if by]
-        ranks.append(profile.stretched(own))
-    return EditedJob(ranks, late, lateness[-1])
+    more = [now - before for before, now in zip([0, *lateness], lateness, strict=False)]
+    ranks = [edited if rank == late else _waits(profile, more) for rank, profile in enumerate(job)]
+    return EditedJob(ranks, late, ns)
+
+
+def _waits(profile: Timeline, more: Sequence[int]) -> Timeline:
+    """A rank that waits longer in its collectives."""
+    pairs = zip(_collectives(profile), more, strict=True)
+    return profile.stretched([Stretch(_waiting(profile, collective), by) for collective, by in pairs if by])
 
 
 def rank_with_slower_kernels(job: Job) -> EditedJob:
@@ -96,6 +113,17 @@ def rank_with_slower_host(job: Job) -> EditedJob:
         if place.at < last and is_plain(place) and place.inner.kind in kinds:
             return _with_late(job, late, [Stretch(place.at, profile.rounded(SHARE * profile.step_ns))])
     raise NoPlace
+
+
+def rank_that_loses_overlap(job: Job) -> EditedJob:
+    """On one rank a kernel that ran below a collective runs after it, and the others wait in the next one."""
+    late = _late_rank(job)
+    edit = overlap_lost(job[late])
+    assert edit.baseline is not None
+    pairs = zip(_collectives(edit.baseline), _collectives(edit.profile), strict=True)
+    found = _waited_for(job, late, edit.profile, [new.start - old.start for old, new in pairs], edit.ns)
+    baseline = [edit.baseline if rank == late else profile for rank, profile in enumerate(job)]
+    return replace(found, texts=("lost cover",), baseline=baseline)
 
 
 def all_ranks_slower(job: Job) -> EditedJob:
@@ -217,6 +245,7 @@ RANKS: dict[str, Callable[[Job], EditedJob]] = {
         rank_with_slower_host,
         all_ranks_slower,
         rank_half_as_fast,
+        rank_that_loses_overlap,
         slow_link,
         more_bytes,
         stage_slower,

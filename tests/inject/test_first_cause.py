@@ -244,8 +244,8 @@ LINKS = frozenset({"slow_link", "more_bytes"})
 
 ABSENT_JOBS: dict[str, frozenset[str]] = {
     "ascend-910b": EXCHANGES,
-    "cpu-torch213": EXCHANGES | LINKS | {"rank_half_as_fast"},
-    "v100-dlrm": EXCHANGES | LINKS,
+    "cpu-torch213": EXCHANGES | LINKS | {"rank_half_as_fast", "rank_that_loses_overlap"},
+    "v100-dlrm": EXCHANGES | LINKS | {"rank_that_loses_overlap"},
     "text-910b": EXCHANGES | {"slow_link"},
     "text-qwen3-pp2": frozenset(RANKS) - EXCHANGES,
 }
@@ -304,6 +304,7 @@ def job_store(ranks: Sequence[Timeline], folder: Path) -> Path:
 def test_the_rank_that_others_wait_for_is_named(jobs: Jobs, tmp_path: Path, job: str, edit: str) -> None:
     ranks, baseline = jobs[job]
     found = RANKS[edit](ranks)
+    baseline = job_store(found.baseline, tmp_path / "baseline") if found.baseline else baseline
     diff = compared(baseline, job_store(found.ranks, tmp_path / "new"))
     headline = diff.metric(diff.headline)
     assert headline is not None
@@ -315,7 +316,7 @@ def test_the_rank_that_others_wait_for_is_named(jobs: Jobs, tmp_path: Path, job:
         assert first.what in found.whats, said
         assert key_of(found.operator) in key_of(first.row), said
     else:
-        assert f"on rank {NUMBERS.get(job, range(8))[found.late]}" in first.text, said
+        assert f"on rank {NUMBERS.get(job, range(8))[found.late]}" in first.text.lower(), said
     assert all(text in first.text for text in found.texts), said
     assert first.share >= 0.6, said
 
