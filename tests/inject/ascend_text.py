@@ -26,6 +26,7 @@ class AscendText(Timeline):
     """
 
     malloc = "aclrtMalloc"
+    synchronise = "aclrtSynchronizeDevice"
 
     def __init__(
         self,

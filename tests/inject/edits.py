@@ -20,6 +20,8 @@ SHARE = 0.2
 GRID = 16
 """How many places of a span are tried."""
 
+MOST_SYNCHRONISATIONS = 8
+
 RANGES = ("Optimizer.", "DistributedDataParallel", "## ")
 """How names begin that torch records like those of users' ranges."""
 
@@ -345,6 +347,24 @@ def stall_in_synchronise(profile: Timeline) -> Edited:
     place = _place(profile, lambda place: "ynchronize" in place.inner.name and not place.is_in("DataLoader"))
     edited, ns = _stall(profile, place)
     return Edited(edited, ns, ("sync",))
+
+
+def synchronisations_added(profile: Timeline) -> Edited:
+    """The host waits for the device in several places, and is not ahead of it afterwards."""
+    if not has_device(profile):
+        raise NoPlace
+    places = sorted(
+        [place for place in places_of(profile) if place.inner.kind == "step"][:MOST_SYNCHRONISATIONS],
+        key=lambda place: place.at,
+    )
+    if len(places) < 2:
+        raise NoPlace
+    by = profile.rounded(SHARE * profile.step_ns / len(places))
+    edited = profile.stretched([Stretch(place.at, by) for place in places])
+    for number, place in enumerate(places):
+        start = place.at - place.at % profile.unit + profile.unit + number * by
+        edited = edited.with_call(profile.synchronise, start, start + max(profile.unit, by // 20))
+    return Edited(edited, by * len(places), _between_operators(profile), text=f"the host calls {profile.synchronise}")
 
 
 def stall_in_allocation(profile: Timeline) -> Edited:
@@ -757,7 +777,8 @@ CHANGES: dict[str, Edit] = {
         largest_operator_slower, median_operator_slower, one_shape_slower, one_layer_slower, all_kernels_slower,
         two_operators_slower, everything_slower, stall_in_operator, host_operator_slower, stall_in_range,
         stall_in_step, stall_in_data_loader,
-        stall_in_synchronise, stall_in_allocation, stall_in_garbage_collection, operator_added, operator_called_more,
+        stall_in_synchronise, synchronisations_added,
+        stall_in_allocation, stall_in_garbage_collection, operator_added, operator_called_more,
         operator_replaced, collective_longer, copy_longer, operator_in_every_layer, operator_on_ai_cpu,
         operator_on_other_data_type, clock_lower, operator_on_larger_inputs, launches_late, two_stalls,
         stall_beside_a_hidden_kernel, stalls_in_two_operators, operator_slower_and_another_faster, overlap_lost,

@@ -85,7 +85,7 @@ ABSENT: dict[str, frozenset[str]] = {
             "all_kernels_slower", "one_layer_slower", "copy_longer", "data_loader_faster", "hidden_kernel_doubles",
             "host_operator_slower",
             "operator_replaced", "stall_in_allocation", "stall_in_data_loader", "stall_in_garbage_collection",
-            "stall_in_synchronise",
+            "stall_in_synchronise", "synchronisations_added",
         }
     ),
     "h100-bert": frozenset(
@@ -101,7 +101,10 @@ ABSENT: dict[str, frozenset[str]] = {
     | {"longer_sequences", "one_shape_slower", "operator_on_larger_inputs"},
     "text-910b": NO_PASS | {"launches_late", "recomputation"},
     "text-sample": NO_LOADER | NO_MODULES | NO_PASS
-    | {"host_operator_slower", "stall_in_range", "operator_in_every_layer", "launches_late", "recomputation"},
+    | {
+        "host_operator_slower", "stall_in_range", "operator_in_every_layer", "launches_late", "recomputation",
+        "synchronisations_added",
+    },
     "nsys-bert": ONLY_ASCEND | NO_LOADER | NO_COLLECTIVE | NO_MODULES | NO_PASS
     | {
         "one_shape_slower", "stall_in_operator", "host_operator_slower", "stall_in_range", "stall_in_allocation",

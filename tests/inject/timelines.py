@@ -125,6 +125,9 @@ class Timeline(ABC):
     malloc = "cudaMalloc"
     """The call that asks the device for memory."""
 
+    synchronise = "cudaDeviceSynchronize"
+    """The call that waits for the device."""
+
     @property
     @abstractmethod
     def spans(self) -> Sequence[Span]:
@@ -533,6 +536,7 @@ class AscendDb(Timeline):
     """An open copy of ``ascend_pytorch_profiler_*.db``."""
 
     malloc = "aclrtMalloc"
+    synchronise = "aclrtSynchronizeDevice"
 
     def __init__(self, con: sqlite3.Connection) -> None:
         self.con = con
@@ -709,8 +713,8 @@ class AscendDb(Timeline):
     def with_call(self, name: str, start: int, end: int) -> AscendDb:
         con = _copied(self.con)
         con.execute(
-            "INSERT INTO CANN_API VALUES (?, ?, 20000, ?, ?, ?)",
-            (start, end, int(self.main), 1 << 29, _text(con, name)),
+            "INSERT INTO CANN_API SELECT ?, ?, 20000, ?, max(connectionId) + 1, ? FROM CANN_API",
+            (start, end, int(self.main), _text(con, name)),
         )
         return AscendDb(con)
 
