@@ -98,6 +98,8 @@ class GroupOfCaptures(NamedTuple):
     new: float
     baseline_timed: float
     new_timed: float
+    baseline_lost: int
+    new_lost: int
 
     @property
     def words(self) -> str:

@@ -1,14 +1,20 @@
--- How many captures of each role and discrete folder a side has per run, and of how many the times on the device are known.
+-- How many captures of each role and discrete folder a side has per run, of how many the times on the device are known, and of how many they are
+-- not although another capture of the same member has some.
 -- Depends on c_capture, c_time.
 -- Nothing without c_capture.
 WITH timed AS (
     SELECT DISTINCT side, run, capture FROM c_time WHERE compute_ns IS NOT NULL
+), captured AS (
+    SELECT c.side, c.run, c.role, c.folder, t.capture IS NOT NULL AS is_timed,
+           NOT is_timed AND bool_or(t.capture IS NOT NULL) OVER (PARTITION BY c.side, c.run, c.role, c.folder, c.member) AS is_lost
+    FROM c_capture AS c LEFT JOIN timed AS t USING (side, run, capture)
 )
 SELECT role, folder, count(*) FILTER (WHERE side = 'baseline') / max(baseline_runs) AS baseline,
        count(*) FILTER (WHERE side = 'new') / max(new_runs) AS new,
-       count(t.capture) FILTER (WHERE side = 'baseline') / max(baseline_runs) AS baseline_timed,
-       count(t.capture) FILTER (WHERE side = 'new') / max(new_runs) AS new_timed
-FROM c_capture LEFT JOIN timed AS t USING (side, run, capture),
-     (SELECT count(DISTINCT run) FILTER (WHERE side = 'baseline') AS baseline_runs,
-             count(DISTINCT run) FILTER (WHERE side = 'new') AS new_runs FROM c_capture)
+       count(*) FILTER (WHERE side = 'baseline' AND is_timed) / max(baseline_runs) AS baseline_timed,
+       count(*) FILTER (WHERE side = 'new' AND is_timed) / max(new_runs) AS new_timed,
+       count(*) FILTER (WHERE side = 'baseline' AND is_lost) AS baseline_lost,
+       count(*) FILTER (WHERE side = 'new' AND is_lost) AS new_lost
+FROM captured, (SELECT count(DISTINCT run) FILTER (WHERE side = 'baseline') AS baseline_runs,
+                       count(DISTINCT run) FILTER (WHERE side = 'new') AS new_runs FROM c_capture)
 GROUP BY role, folder ORDER BY role, folder;
