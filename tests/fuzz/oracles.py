@@ -20,6 +20,8 @@ from tests.fuzz.kind import Kind, Outcome
 CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 """What no terminal and no page may get from an input: C0, C1, marks of direction, line and paragraph separators."""
 
+TOO_LONG = "it did not end within"
+
 SCRIPT = "<script>alert(1)"
 """Mutators plant this; it must stand nowhere as it is."""
 
@@ -45,7 +47,7 @@ def tree(folder: Path) -> Tree:
 def broken_rules(kind: Kind, outcome: Outcome) -> Iterator[str]:
     """What does not hold for the outcome of one command."""
     if outcome.code is None:
-        yield f"it did not end within {LIMIT_SECONDS:.0f} s"
+        yield f"{TOO_LONG} {LIMIT_SECONDS:.0f} s"
         return
     if outcome.peak_bytes > LIMIT_BYTES:
         yield f"it took {outcome.peak_bytes >> 20} MiB of memory"
