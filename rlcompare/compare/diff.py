@@ -70,6 +70,7 @@ def compare_runs(baseline: SideInput, new: SideInput, options: CompareOptions | 
             [row.name for row in rollups.rows(records.MetricApart)],
             events,
             rollups.rows(records.RunSeries),
+            rollups.rows(records.LongStep),
         )
         overall = with_work(overall, log)
         groups = rollups.rows(records.GroupOfCaptures)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from math import fsum, sqrt
 
 from rlcompare.compare.common import ENOUGH, per_token
-from rlcompare.compare.evidence import LEAST_RELATIVE, Evidence, moved, short
+from rlcompare.compare.evidence import LEAST_RELATIVE, Evidence, moved, ms, short
 from rlcompare.compare.log_sentences import WHY
 from rlcompare.compare.log_tells import (
     DEVICES,
@@ -28,7 +28,7 @@ from rlcompare.compare.log_work import shares_of
 from rlcompare.compare.overall import OUTSIDE
 from rlcompare.compare.parts import TIMER, Basis, Candidate, Part
 from rlcompare.compare.places import batches, mostly
-from rlcompare.compare.timers import TELLING, TrainingLog
+from rlcompare.compare.timers import MS_PER_S, TELLING, TrainingLog
 from rlcompare.compare.training import BESIDE_TOKENS
 from rlcompare.metrics import waits
 from rlcompare.model.words import SideName
@@ -44,6 +44,9 @@ LARGE_LUCK = 1.5
 
 OF_ASYNCHRONOUS = ("timing_s/generate_async", "fully_async/")
 """How metrics begin that only trainers log which generate while they train."""
+
+ALL_OF = 0.8
+"""Part of a timer's change that few steps must make up to be told; the others may make up for no more than that."""
 
 BY_LUCK = "; over so few steps this may be luck"
 
@@ -73,6 +76,9 @@ def _candidates(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
                 yield Candidate("outside", {place: part.delta}, text, "phases", part.name)
             continue
         found = _explained(log, part, LARGE_LUCK * evidence.run_noise)
+        if not found.kept and (of_steps := _of_long_steps(log, part, place)):
+            yield of_steps
+            continue
         for reason, amount in found.kept.items():
             by_reason[reason].append(_Share(amount, place, reason not in found.lucky))
         if part.row and found.rest:
@@ -89,6 +95,23 @@ def _candidates(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
             if amounts:
                 lucky = not any(share.telling for share in shares)
                 yield _candidate(evidence, basis, reason, amounts, BY_LUCK if lucky else "")
+
+
+def _of_long_steps(log: TrainingLog, part: Part, place: int) -> Candidate | None:
+    """The few steps that make up a timer's change; None where the others changed too."""
+    long = log.long.get(part.timer)
+    if long is None or not part.delta or not ALL_OF <= long.delta * MS_PER_S / part.delta <= 1 / ALL_OF:
+        return None
+    left = part.delta - long.delta * MS_PER_S
+    is_all = abs(left) <= TELLING * long.error * MS_PER_S or left * part.delta < 0
+    amount = part.delta if is_all else long.delta * MS_PER_S
+    inner = "" if part.phase == part.name else f", {_place(part.name)}"
+    of_it = "all of it" if is_all else "most of it"
+    on = "" if long.side == "new" else " of the baseline"
+    values = f"{ms(long.at * MS_PER_S)}; {ms(long.others * MS_PER_S)} in the others"
+    start = f"Phase {short(part.phase)}{_key(part)} {moved(amount)} per step{inner}"
+    text = f"{start}, {of_it} in {long.where}{on} ({values})."
+    return Candidate("phase", {place: amount}, text, "phases", str(part.phase))
 
 
 def _luck(evidence: Evidence, part: Part) -> float:

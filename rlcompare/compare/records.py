@@ -436,6 +436,20 @@ class TimerNoise(NamedTuple):
     error: float
 
 
+class LongStep(NamedTuple):
+    side: SideName
+    run: int
+    name: str
+    first: int
+    last: int
+    of_steps: int
+    steps: list[int] | None
+    mean: float
+    long_mean: float | None
+    other_mean: float
+    error: float
+
+
 class TimerPart(NamedTuple):
     side: SideName
     run: int

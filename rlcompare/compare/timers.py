@@ -12,7 +12,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import fsum, sqrt
 
-from rlcompare.compare.records import MetricSample, RunSeries, TimerDriver, TimerNoise, TimerPart, TrainingPhase
+from rlcompare.compare.long_steps import LongSteps, long_steps
+from rlcompare.compare.records import (
+    LongStep,
+    MetricSample,
+    RunSeries,
+    TimerDriver,
+    TimerNoise,
+    TimerPart,
+    TrainingPhase,
+)
 from rlcompare.compare.rows import NS_PER_MS
 from rlcompare.model.diff import RunEvent
 from rlcompare.model.words import SIDES, EventKind, SideName
@@ -113,6 +122,7 @@ class TrainingLog:
         residual: the part of a timer's spread over steps that the metrics leave that it is shown to follow.
         timers: the key of the timer of each phase.
         lone: the side of each metric that only one side has.
+        long: the few steps in which a timer takes longer, where they make its mean differ.
     """
 
     inner: Mapping[str, Sequence[InnerTimer]] = field(default_factory=dict)
@@ -121,6 +131,7 @@ class TrainingLog:
     residual: Mapping[str, float] = field(default_factory=dict)
     timers: Mapping[str, str] = field(default_factory=dict)
     lone: Mapping[str, SideName] = field(default_factory=dict)
+    long: Mapping[str, LongSteps] = field(default_factory=dict)
 
     def change(self, *metrics: str) -> tuple[str, Change] | None:
         """The first of these metrics that both sides have."""
@@ -166,6 +177,7 @@ def training_log(
     apart: Iterable[str],
     events: Iterable[RunEvent],
     series: Iterable[RunSeries],
+    long: Sequence[LongStep],
 ) -> TrainingLog:
     """Gathers what the log tells.
 
@@ -173,6 +185,7 @@ def training_log(
         apart: the metrics that mean something else on each side.
         events: what happens within the runs. That a level begins at some step is no luck.
         series: the metrics of each run step by step.
+        long: steps in which a timer takes longer than in the others.
     """
     left = _left_by_levels(events, series)
     errors: dict[SideName, dict[str, list[float]]] = {side: {row.name: [] for row in noise} for side in SIDES}
@@ -191,7 +204,7 @@ def training_log(
     timers = {phase.phase: phase.timer for phase in phases if phase.timer is not None}
     drivers, residual = _drivers(driven)
     lone = {name: side for name, found in values.items() for side in SIDES if not found[_OTHER[side]]}
-    return TrainingLog(_inner(parts), changes, drivers, residual, timers, lone)
+    return TrainingLog(_inner(parts), changes, drivers, residual, timers, lone, long_steps(long))
 
 
 def _left_by_levels(events: Iterable[RunEvent], series: Iterable[RunSeries]) -> dict[tuple[SideName, int, str], float]:

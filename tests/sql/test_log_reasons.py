@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable, Sequence
 from math import sqrt
 from pathlib import Path
@@ -48,7 +49,7 @@ def driver_rows(timer: Sequence[float], first: Sequence[float], second: Sequence
 
 
 def drivers_of(rows: Sequence[TimerDriver]) -> Sequence[Driver]:
-    return training_log([], [], [], rows, [], [], [], []).drivers["timing_s/gen"]
+    return training_log([], [], [], rows, [], [], [], [], []).drivers["timing_s/gen"]
 
 
 def test_a_slope_is_that_of_a_linear_regression() -> None:
@@ -105,7 +106,7 @@ def test_a_phase_is_divided_only_as_both_sides_divide_it() -> None:
         return TimerPart(side, 0, way, "generate_sequences", name, name, 1e9)  # type: ignore[arg-type]
 
     both = [part(side, 2, "generation itself") for side in SIDES]
-    log = training_log([], [*both, part("new", 1, "tools")], [], [], [], [], [], [])
+    log = training_log([], [*both, part("new", 1, "tools")], [], [], [], [], [], [], [])
     assert [timer.part for timer in log.inner["generate_sequences"]] == ["generation itself"]
 
 
@@ -151,6 +152,46 @@ def preempted(step: dict[str, float]) -> None:
 def slower_update(step: dict[str, float]) -> None:
     step["perf/mfu/actor"] /= 1.6
     step["per_update"] *= 1.6
+
+
+@pytest.mark.parametrize(
+    ("long", "where"),
+    [
+        ([30], "step 30 "),
+        ([2, 3, 4, 5], "the steps up to 5 "),
+        (range(STEPS - 3, STEPS + 1), f"the steps from {STEPS - 3} on "),
+        ([20, 21, 22], "the steps from 20 to 22 "),
+        (range(7, STEPS, 7), "one step of every 7 "),
+        ([11, 30, 34], f"3 of {STEPS - 1} steps "),
+    ],
+)
+@pytest.mark.parametrize("is_new", [True, False])
+def test_a_few_long_steps_are_named(tmp_path: Path, long: Sequence[int], where: str, is_new: bool) -> None:
+    """They make the mean of the others no less certain."""
+    steps = job(2)
+    seconds = 600 / len(long)
+    for number in long:
+        for timer in ("timing_s/reward", "timing_s/step"):
+            steps[number - 1][timer] += seconds
+    paths = [logged(tmp_path / f"{name}.duckdb", *made) for name, made in (("old", job(1)), ("new", steps))]
+    diff = compared(*(paths if is_new else reversed(paths)))
+    on = "" if is_new else "of the baseline "
+    found = re.search(rf", all of it in {where}{on}\(([\d.]+) s; [\d.]+ m?s in the others\)", diff.causes[0].text)
+    assert found is not None, diff.causes
+    assert float(found[1]) == pytest.approx(seconds + 1, abs=0.1)
+    assert diff.causes[0].share == pytest.approx(1, abs=0.1)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_long_steps_of_both_sides_are_no_cause(tmp_path: Path, seed: int) -> None:
+    """Step 17 of both takes a minute more; only updates changed."""
+    sides = job(1), job(seed + 2, slower_update)
+    for steps in sides:
+        for timer in ("timing_s/reward", "timing_s/step"):
+            steps[16][timer] += 60
+    paths = [logged(tmp_path / f"{number}.duckdb", *made) for number, made in enumerate(sides)]
+    (cause,) = compared(*paths).causes
+    assert "update_actor" in cause.text and "others)" not in cause.text
 
 
 def diff_of(folder: Path, new: Steps) -> Diff:
