@@ -1,9 +1,13 @@
 -- How far the mean of each metric may be off by luck, per run: the standard error over the steps that count, for as many independent steps
--- as the correlation of neighbouring steps leaves. Unknown for two steps or fewer.
+-- as the correlation of neighbouring steps leaves. The line through the steps is no luck: what it rises by, the steps of the other side do as
+-- well, or there is a reason for it. Unknown for three steps or fewer.
 -- Depends on c_judged.
 -- Nothing without c_judged.
-WITH value_of AS (
-    SELECT side, run, name, step, value, lag(value) OVER (PARTITION BY side, run, name ORDER BY step) AS before FROM c_judged
+WITH fitted AS (
+    SELECT side, run, name, coalesce(regr_slope(value, step ORDER BY step), 0) AS slope FROM c_judged GROUP BY ALL
+), value_of AS (
+    SELECT side, run, name, step, value - coalesce(slope * step, 0) AS value, lag(value - coalesce(slope * step, 0)) OVER (PARTITION BY side, run, name ORDER BY step) AS before
+    FROM c_judged JOIN fitted USING (side, run, name)
 ), moment AS (
     SELECT side, run, name, count(*) AS steps, stddev_samp(value ORDER BY step) AS deviation,
            corr(value, before ORDER BY step) AS correlation
@@ -11,5 +15,5 @@ WITH value_of AS (
 ), neighbours AS (
     SELECT *, CASE WHEN isfinite(correlation) THEN least(greatest(correlation, 0), 0.8) ELSE 0 END AS kept FROM moment
 )
-SELECT side, run, name, deviation / sqrt(steps) * sqrt((1 + kept) / (1 - kept)) AS error
-FROM neighbours WHERE steps > 2 ORDER BY name, side, run;
+SELECT side, run, name, deviation * sqrt((steps - 1) / (steps - 2) / steps) * sqrt((1 + kept) / (1 - kept)) AS error
+FROM neighbours WHERE steps > 3 ORDER BY name, side, run;

@@ -78,19 +78,24 @@ def test_steps_that_hardly_differ_tell_no_slope(spread: float, noise: float) -> 
     assert [driver.slope for driver in drivers_of(driver_rows(times, lengths, None))] == [None]
 
 
-def test_the_error_of_a_mean_counts_independent_steps() -> None:
+@pytest.mark.parametrize("rise", [0.0, 0.05])
+def test_the_error_of_a_mean_counts_independent_steps(rise: float) -> None:
+    """What the values rise by over the steps is no error."""
     chance = random.Random(4)
     values = [10.0]
     for _ in range(199):
         values.append(4.0 + 0.6 * values[-1] + chance.gauss(0, 0.5))
     with duckdb.connect() as connection:
         connection.execute("CREATE TABLE c_judged(side VARCHAR, run INTEGER, name VARCHAR, step BIGINT, value DOUBLE)")
-        rows = [("new", 0, "timing_s/gen", step, value) for step, value in enumerate(values, 1)]
+        rows = [("new", 0, "timing_s/gen", step, value + rise * step) for step, value in enumerate(values, 1)]
         connection.executemany("INSERT INTO c_judged VALUES (?, ?, ?, ?, ?)", rows)
         (found,) = connection.execute(resources.sql("compare/timer_noise")).fetchall()
-    again = correlation(values[1:], values[:-1])
+    line = linear_regression(range(200), values)
+    left = [value - line.slope * step for step, value in enumerate(values)]
+    again = correlation(left[1:], left[:-1])
     assert 0.4 < again < 0.8
-    assert found[-1] == pytest.approx(stdev(values) / sqrt(200) * sqrt((1 + again) / (1 - again)))
+    deviation = stdev(left) * sqrt(199 / 198)
+    assert found[-1] == pytest.approx(deviation / sqrt(200) * sqrt((1 + again) / (1 - again)))
 
 
 def test_changes_inside_a_phase_that_make_up_for_each_other_count_once() -> None:
