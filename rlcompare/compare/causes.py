@@ -18,7 +18,7 @@ from rlcompare.compare.computation import computation
 from rlcompare.compare.evidence import Evidence, number
 from rlcompare.compare.log_reasons import log_reasons
 from rlcompare.compare.odd_module import module_alone
-from rlcompare.compare.parts import Basis, Candidate, basis_of, member_of
+from rlcompare.compare.parts import TIMER, Basis, Candidate, basis_of, member_of
 from rlcompare.compare.places import places
 from rlcompare.compare.steps_and_ranks import lone_steps
 from rlcompare.compare.waits import waits
@@ -63,6 +63,8 @@ def find_causes(evidence: Evidence) -> tuple[tuple[Cause, ...], Unexplained | No
     if basis is None:
         return (), None
     if not basis.parts or not evidence.steps_known or _is_of_lone_steps(evidence):
+        return (), Unexplained(1.0, basis.change)
+    if not evidence.times_whole and basis.parts[0].kind != TIMER:
         return (), Unexplained(1.0, basis.change)
     choice = _Choice(evidence, basis)
     choice.take_all(of_one_side(evidence, basis))

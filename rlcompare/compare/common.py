@@ -100,7 +100,11 @@ def everything(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
 def of_one_side(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
     """Phases that were recorded on one side alone: whether they changed is unknown."""
     for phase, side in evidence.lone_phases.items():
-        amounts = {place: part.delta for place, part in enumerate(basis.parts) if part.phase == phase and part.delta}
+        amounts = {
+            place: part.delta
+            for place, part in enumerate(basis.parts)
+            if part.kind != TIMER and part.phase == phase and part.delta
+        }
         if amounts:
             taken = ms(abs(fsum(amounts.values())))
             text = f"Only the {SIDE_NAMES[side].lower()} has times on the device of {short(phase)}: {taken}."

@@ -39,6 +39,9 @@ from rlcompare.model.words import SIDES, Presence
 NEARLY = 0.8
 """How well what a rank's path grew by must agree with the cover that the rank lost."""
 
+HARDLY = 0.1
+"""Part of the exposed communication's change by which the rest of a rank may change for its cover alone to differ."""
+
 STEADY = 0.3
 """Total communication that changed by less than this part of the exposed communication's change is not what changed."""
 
@@ -224,22 +227,23 @@ def cover_of_one_rank(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
         for place, part in basis.of_kind(COMPUTE, *(COMMUNICATION - {WAIT})).items()
         if part.delta * basis.change > 0 and (part.kind != COMPUTE or basis.has_moved([part]))
     }
-    if NEARLY <= total(parts.values()) / lost[rank] <= 1 / NEARLY:
+    amount = total(parts.values())
+    if NEARLY <= amount / lost[rank] <= 1 / NEARLY:
         lost_or_gained, more = ("lost", "more") if lost[rank] > 0 else ("gained", "less")
         text = (
             f"On {rank} communication {lost_or_gained} cover by kernels: {ms(abs(lost[rank]))} {more} of it is exposed"
             " per step, although its total and computation hardly changed."
         )
-        yield Candidate("lost_overlap", _spread(parts, lost[rank]), text, "ranks", rank, member=rank)
+        amounts = _spread(parts, basis.sign * min(abs(amount), abs(lost[rank])))
+        yield Candidate("lost_overlap", amounts, text, "ranks", rank, member=rank)
 
 
 def _lost_cover(row: Row) -> float:
-    """By how much less of a rank's communication is hidden, where nothing else of it changed by much, in ms; else 0."""
+    """How much more of a rank's communication is exposed, where it and computation hardly changed, in ms; else 0."""
     comm, exposed, compute = (change_of(row, part) for part in ("comm", "exposed_comm", "compute"))
     if comm is None or exposed is None or compute is None:
         return 0.0
-    lost = exposed - comm
-    return lost if abs(comm) + abs(compute) <= STEADY * abs(lost) else 0.0
+    return exposed if abs(comm) + abs(compute) <= HARDLY * abs(exposed) else 0.0
 
 
 def _exchanged(evidence: Evidence) -> dict[str, tuple[float, float]]:

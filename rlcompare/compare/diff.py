@@ -5,7 +5,7 @@ from __future__ import annotations
 from rlcompare.compare import records
 from rlcompare.compare.aggregates import metric_aggregates
 from rlcompare.compare.causes import Evidence, find_causes
-from rlcompare.compare.comparability import are_steps_known, assess, lone_groups
+from rlcompare.compare.comparability import are_steps_known, are_times_whole, assess, lone_phases
 from rlcompare.compare.equal_work import with_work
 from rlcompare.compare.inputs import CompareOptions, SideInput
 from rlcompare.compare.overall import headline_of, overall_metrics, profile_headline, rank_headline
@@ -102,11 +102,8 @@ def compare_runs(baseline: SideInput, new: SideInput, options: CompareOptions | 
                 rare_phases=rare_phases(timers),
                 same_executor=len({capture.executor == "host" for capture in captures}) < 2,
                 steps_known=are_steps_known(comparability),
-                lone_phases={
-                    group.folder: "new" if group.new_timed else "baseline"
-                    for group in lone_groups(groups)
-                    if group.folder
-                },
+                lone_phases=lone_phases(groups),
+                times_whole=are_times_whole(groups),
             )
         )
         return Diff(

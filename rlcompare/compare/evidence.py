@@ -91,6 +91,7 @@ class Evidence:
             members, or one each.
         rare_phases: for each phase that training did not time in every step, in how many steps it did.
         lone_phases: the phases whose times on the device are known on one side alone, and this side.
+        times_whole: whether no other times on the device are missing on one side alone.
         edits: where operators came or went in a typical step.
         kernel_facts: formats, blocks and AI Core counters of kernels, by operator, inputs and side.
         log: what training logged of its timers and its work.
@@ -112,6 +113,7 @@ class Evidence:
     kernel_facts: Sequence[KernelFact] = ()
     log: TrainingLog = field(default_factory=TrainingLog)
     lone_phases: Mapping[str, SideName] = field(default_factory=dict)
+    times_whole: bool = True
 
     @classmethod
     def of(
@@ -132,6 +134,7 @@ class Evidence:
         same_executor: bool,
         steps_known: bool,
         lone_phases: Mapping[str, SideName],
+        times_whole: bool,
     ) -> Evidence:
         """Gathers the evidence.
 
@@ -153,6 +156,7 @@ class Evidence:
             same_executor=same_executor,
             steps_known=steps_known,
             lone_phases=lone_phases,
+            times_whole=times_whole,
             edits=edits,
             kernel_facts=kernel_facts,
             log=log,
@@ -345,6 +349,11 @@ def ms(value: float) -> str:
     if size >= 1e3:
         return f"{size / 1e3:,.2f} s"
     return f"{size:,.1f} ms" if size >= 100 else f"{size:.2f} ms" if size >= 1 else f"{size:.3f} ms"
+
+
+def seconds(value: float) -> str:
+    """A time of a log in three digits, in s."""
+    return f"{value:,.1f} s" if abs(value) >= 100 else f"{value:.2f} s" if abs(value) >= 1 else f"{value:.3f} s"
 
 
 def signed(delta: float) -> str:

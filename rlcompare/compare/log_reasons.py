@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from math import fsum, sqrt
 
 from rlcompare.compare.common import ENOUGH, per_token
-from rlcompare.compare.evidence import LEAST_RELATIVE, Evidence, moved, ms, short
+from rlcompare.compare.evidence import LEAST_RELATIVE, Evidence, moved, seconds, short
 from rlcompare.compare.log_sentences import WHY
 from rlcompare.compare.log_tells import (
     DEVICES,
@@ -76,7 +76,8 @@ def _candidates(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
                 yield Candidate("outside", {place: part.delta}, text, "phases", part.name)
             continue
         found = _explained(log, part, LARGE_LUCK * evidence.run_noise)
-        if not found.kept and (of_steps := _of_long_steps(log, part, place)):
+        of_steps = _of_long_steps(evidence, part, place, found.luck) if not found.kept else None
+        if of_steps is not None:
             yield of_steps
             continue
         for reason, amount in found.kept.items():
@@ -97,20 +98,27 @@ def _candidates(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
                 yield _candidate(evidence, basis, reason, amounts, BY_LUCK if lucky else "")
 
 
-def _of_long_steps(log: TrainingLog, part: Part, place: int) -> Candidate | None:
-    """The few steps that make up a timer's change; None where the others changed too."""
-    long = log.long.get(part.timer)
-    if long is None or not part.delta or not ALL_OF <= long.delta * MS_PER_S / part.delta <= 1 / ALL_OF:
+def _of_long_steps(evidence: Evidence, part: Part, place: int, luck: float) -> Candidate | None:
+    """The few steps that make up a timer's change; None where the others changed too, or the work in them did.
+
+    Args:
+        luck: ms of the change that chance in the work explains.
+    """
+    long = evidence.log.long.get(part.timer)
+    if long is None or not part.delta or part.phase in evidence.rare_phases:
+        return None
+    if not ALL_OF <= long.delta * MS_PER_S / (part.delta - luck or part.delta) <= 1 / ALL_OF:
         return None
     left = part.delta - long.delta * MS_PER_S
     is_all = abs(left) <= TELLING * long.error * MS_PER_S or left * part.delta < 0
     amount = part.delta if is_all else long.delta * MS_PER_S
     inner = "" if part.phase == part.name else f", {_place(part.name)}"
-    of_it = "all of it" if is_all else "most of it"
-    on = "" if long.side == "new" else " of the baseline"
-    values = f"{ms(long.at * MS_PER_S)}; {ms(long.others * MS_PER_S)} in the others"
-    start = f"Phase {short(part.phase)}{_key(part)} {moved(amount)} per step{inner}"
-    text = f"{start}, {of_it} in {long.where}{on} ({values})."
+    takes, on = ("takes", "") if long.side == "new" else ("took", " of the baseline")
+    values = f", as it {takes} {seconds(long.at)} in {long.where}{on} and {seconds(long.others)} in the others"
+    if inner and evidence.log.timers.get(str(part.phase)) == part.timer:
+        values = f", nearly all of it in {long.where}{on}"  # the timer is the whole phase's
+    why, _ = _why(evidence, part, amount)
+    text = f"Phase {short(part.phase)}{_key(part)} {moved(amount)} per step{inner}{values}{why}."
     return Candidate("phase", {place: amount}, text, "phases", str(part.phase))
 
 
@@ -146,11 +154,13 @@ class _Explained:
         kept: ms by reason.
         rest: ms that no reason and no luck explains; 0 if the rest is luck.
         lucky: the reasons whose own change may be luck.
+        luck: ms that chance in the work explains.
     """
 
     kept: Mapping[str, float]
     rest: float
     lucky: frozenset[str] = frozenset()
+    luck: float = 0.0
 
 
 def _explained(log: TrainingLog, part: Part, large: float) -> _Explained:
@@ -184,9 +194,9 @@ def _explained(log: TrainingLog, part: Part, large: float) -> _Explained:
         scale = min(max(scale, 0.0), part.delta / explained)
         return _Explained({reason: amount * scale for reason, amount in kept.items()}, 0.0, lucky)
     if rest * part.delta <= 0 or (abs(rest) <= error and part.name not in BESIDE_TOKENS):
-        return _Explained(kept, 0.0, lucky)
+        return _Explained(kept, 0.0, lucky, luck)
     left = abs(part.delta - explained)
-    return _Explained(kept, max(-left, min(left, rest)), lucky)
+    return _Explained(kept, max(-left, min(left, rest)), lucky, luck)
 
 
 def _candidate(evidence: Evidence, basis: Basis, reason: str, amounts: Mapping[int, float], note: str) -> Candidate:

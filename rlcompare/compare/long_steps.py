@@ -13,8 +13,11 @@ from rlcompare.model.words import SIDES, SideName
 MOST = 0.25
 """Part of the steps up to which they are few."""
 
-OTHER_SIDE = 0.2
-"""Part of what such steps add on one side that those of the other side may add."""
+HELD = 0.9
+"""The steps that are named hold this part of what all long steps add."""
+
+ALIKE = 3.0
+"""Steps are told by one mean if what the longest adds is at most so many times what the shortest adds."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +28,7 @@ class LongSteps:
         side: the side that has them.
         where: which steps they are.
         at, others: the mean of these steps and of the others of that side, in s.
-        delta: by how much the means differ because of them, in s.
+        delta: by how much the means of the sides differ because of long steps, in s.
         error: the standard error of the change of the others, in s.
     """
 
@@ -37,8 +40,23 @@ class LongSteps:
     error: float
 
 
+@dataclass(frozen=True)
+class _Long:
+    """A long step.
+
+    Attributes:
+        row: the run that it is in.
+        added: s that it adds to the mean of its side, beyond what the same step adds on the other side.
+    """
+
+    row: LongStep
+    step: int
+    seconds: float
+    added: float
+
+
 def long_steps(rows: Sequence[LongStep]) -> dict[str, LongSteps]:
-    """The long steps of each timer that one side alone has, or much longer ones than the other side."""
+    """For each timer the fewest steps that make up what long steps change, if one side alone has them."""
     by_timer: dict[str, dict[SideName, list[LongStep]]] = {}
     for row in rows:
         by_timer.setdefault(row.name, {side: [] for side in SIDES})[row.side].append(row)
@@ -47,29 +65,63 @@ def long_steps(rows: Sequence[LongStep]) -> dict[str, LongSteps]:
 
 
 def _of_timer(sides: Mapping[SideName, Sequence[LongStep]]) -> LongSteps | None:
-    added = {side: fsum(row.mean - row.other_mean for row in rows) / len(rows) for side, rows in sides.items()}
-    side: SideName = "new" if added["new"] > added["baseline"] else "baseline"
-    with_long = [row for row in sides[side] if row.steps and row.long_mean is not None]
-    number = sum(len(row.steps or ()) for row in with_long)
+    means = {side: _mean([row.mean - row.other_mean for row in rows]) for side, rows in sides.items()}
+    delta = means["new"] - means["baseline"]
+    side: SideName = "new" if delta > 0 else "baseline"
+    other: SideName = "baseline" if delta > 0 else "new"
+    known = _added(sides[other])
+    long = []
+    for row in sides[side]:
+        for step, seconds in zip(row.steps or (), row.amounts or (), strict=True):
+            added = (seconds - row.other_mean) / row.of_steps / len(sides[side])
+            long.append(_Long(row, step, seconds, added - known.get(step, 0.0) / len(sides[side])))
+    named: list[_Long] = []
+    for one in sorted(long, key=lambda one: (-one.added, one.row.run, one.step)):
+        if fsum(one.added for one in named) >= HELD * abs(delta):
+            break
+        named.append(one)
     of_steps = sum(row.of_steps for row in sides[side])
-    if not number or number > MOST * of_steps or min(added.values()) > OTHER_SIDE * added[side]:
+    if not named or len(named) > MOST * of_steps or named[-1].added * ALIKE < named[0].added:
         return None
-    at = fsum((row.long_mean or 0.0) * len(row.steps or ()) for row in with_long) / number
-    others = fsum(row.other_mean for row in sides[side]) / len(sides[side])
+    seconds = fsum(one.seconds for one in named)
+    whole = fsum(row.mean * row.of_steps for row in sides[side])
     errors = [fsum(row.error**2 for row in rows) / len(rows) ** 2 for rows in sides.values()]
-    where = _where(with_long[0]) if len(sides[side]) == 1 else f"{number} of {of_steps} steps"
-    return LongSteps(side, where, at, others, added["new"] - added["baseline"], sqrt(fsum(errors)))
+    return LongSteps(
+        side,
+        _where(sorted(one.step for one in named), named[0].row, of_steps, len(sides[side])),
+        seconds / len(named),
+        (whole - seconds) / (of_steps - len(named)),
+        delta,
+        sqrt(fsum(errors)),
+    )
 
 
-def _where(row: LongStep) -> str:
-    """The steps of one run: the one, those in a row, or how often they come."""
-    steps = row.steps or []
+def _added(rows: Sequence[LongStep]) -> dict[int, float]:
+    """The s that each long step adds to the mean of a side."""
+    found: dict[int, float] = {}
+    for row in rows:
+        for step, seconds in zip(row.steps or (), row.amounts or (), strict=True):
+            found[step] = found.get(step, 0.0) + (seconds - row.other_mean) / row.of_steps / len(rows)
+    return found
+
+
+def _mean(values: Sequence[float]) -> float:
+    return fsum(values) / len(values)
+
+
+def _where(steps: Sequence[int], row: LongStep, of_steps: int, runs: int) -> str:
+    """The one step, those in a row, or how often they come.
+
+    Args:
+        row: the run, if it is the only one of its side.
+        of_steps: the number of steps of all runs.
+    """
     first, last = steps[0], steps[-1]
-    if len(steps) == 1:
+    if runs == 1 and len(steps) == 1:
         return f"step {first}"
-    if last - first == len(steps) - 1:
-        if first == row.first:
+    if runs == 1 and last - first == len(steps) - 1:
+        if first <= row.first + 1:  # the first step is warm-up
             return f"the steps up to {last}"
         return f"the steps from {first} {'on' if last == row.last else f'to {last}'}"
-    period = period_of(steps, row.first, row.last)
-    return f"one step of every {period}" if period else f"{len(steps)} of {row.of_steps} steps"
+    period = period_of(steps, row.first, row.last) if runs == 1 else None
+    return f"one step of every {period}" if period else f"{len(steps)} of {of_steps} steps"

@@ -201,7 +201,8 @@ def basis_of(evidence: Evidence) -> Basis | None:
     timed = _timers(evidence) if evidence.timed_phases else ()
     if abs(total(timed) - headline.delta) > OVERLAPPED * abs(headline.delta):
         timed = ()
-    if change and LEAST_PROFILED <= change / headline.delta <= MOST_PROFILED:
+    is_whole = evidence.times_whole and not evidence.lone_phases
+    if change and is_whole and LEAST_PROFILED <= change / headline.delta <= MOST_PROFILED:
         parts = _measured(evidence, profile.metric if profile else "", change)
         if parts and _agree(parts, timed, headline.delta):
             note = f" (of the profiled step, which {moved(change)})"

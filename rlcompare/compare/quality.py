@@ -128,25 +128,16 @@ def _skipped(time: records.TimeSample, given: Mapping[SideName, SideInput]) -> F
 def _untimed(groups: Sequence[records.GroupOfCaptures]) -> list[Finding]:
     """Reports captures without times on the device, beside others of the run that have them: sums leave them out."""
     found = []
-    for side in SIDES:
-        captures = [(group.words, *_captured(group, side)) for group in groups]
-        if not any(timed for _, _, timed, _ in captures):
+    for place, side in enumerate(SIDES):
+        timed = {group: (group.baseline_timed, group.new_timed)[place] for group in groups}
+        if not any(timed.values()):
             continue
-        without = [words for words, number, timed, _ in captures if number and not timed]
-        without += [
-            f"{lost} {'capture' if lost == 1 else 'captures'} of {words}" for words, _, _, lost in captures if lost
-        ]
+        without = [group.words for group in groups if group.lost[place][1] and not timed[group]]
+        without += [f"captures of {group.words}" for group in groups if group.lost[place][0]]
         if without:
-            text = f"the times on the device of {_listed(without)} are unknown; those of the step leave them out."
+            text = f"the times on the device of {_listed(without)} are unknown, so the times of the step are too short."
             found.append(_finding("partly_measured", side, CAUTION, text))
     return found
-
-
-def _captured(group: records.GroupOfCaptures, side: SideName) -> tuple[float, float, int]:
-    """The captures of a side, and those whose times on the device are known, per run; and those that lost them."""
-    if side == "baseline":
-        return group.baseline, group.baseline_timed, group.baseline_lost
-    return group.new, group.new_timed, group.new_lost
 
 
 def _gap(gap: records.ReportedGap) -> Finding:

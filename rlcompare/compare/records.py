@@ -98,8 +98,18 @@ class GroupOfCaptures(NamedTuple):
     new: float
     baseline_timed: float
     new_timed: float
-    baseline_lost: int
-    new_lost: int
+    baseline_lost: float
+    new_lost: float
+
+    @property
+    def is_lone(self) -> bool:
+        """Whether one side alone has times on the device."""
+        return (self.baseline_timed == 0) != (self.new_timed == 0)
+
+    @property
+    def lost(self) -> tuple[tuple[float, float], tuple[float, float]]:
+        """Of each side, the captures that lost their times on the device, and all captures, per run."""
+        return (self.baseline_lost, self.baseline), (self.new_lost, self.new)
 
     @property
     def words(self) -> str:
@@ -444,8 +454,8 @@ class LongStep(NamedTuple):
     last: int
     of_steps: int
     steps: list[int] | None
+    amounts: list[float] | None
     mean: float
-    long_mean: float | None
     other_mean: float
     error: float
 

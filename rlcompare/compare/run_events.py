@@ -8,7 +8,7 @@ from dataclasses import replace
 from statistics import median
 
 from rlcompare.compare.drift import LEAST_STEPS, line_of
-from rlcompare.compare.evidence import short
+from rlcompare.compare.evidence import seconds, short
 from rlcompare.compare.health_levels import show
 from rlcompare.compare.names import unit_of
 from rlcompare.compare.onset import LEAST_LEVEL
@@ -188,6 +188,4 @@ def _amount(value: float | None, unit: str) -> str:
     """A value in three digits, with its unit if that is seconds."""
     if value is None:
         return "—"
-    if unit != "s":
-        return show(value)
-    return f"{value:,.1f} s" if abs(value) >= 100 else f"{value:.2f} s" if abs(value) >= 1 else f"{value:.3f} s"
+    return seconds(value) if unit == "s" else show(value)

@@ -29,6 +29,9 @@ from rlcompare.model.words import SIDES, EventKind, SideName
 TELLING = 3.0
 """A change counts if it is this many times its standard error; a slope, if proportional growth would be."""
 
+LEAST_OF_LINE = 24
+"""Steps from which the line through them is no luck (``sql/compare/timer_noise.sql``)."""
+
 LEAST_STEPS = 8
 """Steps over both sides below which a regression tells nothing."""
 
@@ -223,8 +226,18 @@ def _left_by_levels(events: Iterable[RunEvent], series: Iterable[RunSeries]) -> 
         for step, value in list(zip(one.steps, one.amounts, strict=True))[1:]:  # the first is warm-up
             levels.setdefault(bisect_right(bounds, step), []).append(value)
         spread = _squares(one.amounts[1:])
+        if len(one.amounts) > LEAST_OF_LINE:
+            spread *= 1 - _correlation(one.steps[1:], one.amounts[1:]) ** 2
         found[one.side, one.run, one.name] = sqrt(fsum(map(_squares, levels.values())) / spread) if spread else 1.0
     return found
+
+
+def _correlation(first: Sequence[float], second: Sequence[float]) -> float:
+    """Pearson's; 0 if one of the two does not vary."""
+    size = sqrt(_squares(first) * _squares(second))
+    means = _mean(first), _mean(second)
+    products = fsum((a - means[0]) * (b - means[1]) for a, b in zip(first, second, strict=True))
+    return products / size if size else 0.0
 
 
 def _squares(values: Sequence[float]) -> float:

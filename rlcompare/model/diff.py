@@ -147,7 +147,8 @@ class Cause:
         facts: what changed with it and fits it, what matters most first: ``name``, ``baseline`` and ``new``. Names:
             ``input_formats``, ``last_axis_bytes`` (no multiple of 512 bytes on one side), ``blocks``, ``aicore_mhz``;
             parts of the kernels' time in which a unit works, by AI Core counters: ``load_share``, ``cube_share``;
-            ``l2_hit_share``; ``module NAME`` (ms per step of the kernels launched in it).
+            ``l2_hit_share``; ``module NAME`` (ms per step of the kernels launched in it). Of waiting for the host, a
+            call that synchronises (calls per step).
     """
 
     what: str

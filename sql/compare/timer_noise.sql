@@ -1,19 +1,19 @@
 -- How far the mean of each metric may be off by luck, per run: the standard error over the steps that count, for as many independent steps
 -- as the correlation of neighbouring steps leaves. The line through the steps is no luck: what it rises by, the steps of the other side do as
--- well, or there is a reason for it. Unknown for three steps or fewer.
+-- well, or there is a reason for it. Too few steps tell no line from luck. Unknown for two steps or fewer.
 -- Depends on c_judged.
 -- Nothing without c_judged.
 WITH fitted AS (
-    SELECT side, run, name, coalesce(regr_slope(value, step ORDER BY step), 0) AS slope FROM c_judged GROUP BY ALL
+    SELECT side, run, name, CASE WHEN count(step) >= 24 THEN regr_slope(value, step ORDER BY step) END AS slope FROM c_judged GROUP BY ALL
 ), value_of AS (
-    SELECT side, run, name, step, value - coalesce(slope * step, 0) AS value, lag(value - coalesce(slope * step, 0)) OVER (PARTITION BY side, run, name ORDER BY step) AS before
+    SELECT side, run, name, step, slope, value - coalesce(slope * step, 0) AS value, lag(value - coalesce(slope * step, 0)) OVER (PARTITION BY side, run, name ORDER BY step) AS before
     FROM c_judged JOIN fitted USING (side, run, name)
 ), moment AS (
-    SELECT side, run, name, count(*) AS steps, stddev_samp(value ORDER BY step) AS deviation,
+    SELECT side, run, name, count(*) AS steps, stddev_samp(value ORDER BY step) * sqrt(CASE WHEN any_value(slope) IS NULL THEN 1 ELSE (count(*) - 1) / (count(*) - 2) END) AS deviation,
            corr(value, before ORDER BY step) AS correlation
     FROM value_of GROUP BY ALL
 ), neighbours AS (
     SELECT *, CASE WHEN isfinite(correlation) THEN least(greatest(correlation, 0), 0.8) ELSE 0 END AS kept FROM moment
 )
-SELECT side, run, name, deviation * sqrt((steps - 1) / (steps - 2) / steps) * sqrt((1 + kept) / (1 - kept)) AS error
-FROM neighbours WHERE steps > 3 ORDER BY name, side, run;
+SELECT side, run, name, deviation / sqrt(steps) * sqrt((1 + kept) / (1 - kept)) AS error
+FROM neighbours WHERE steps > 2 ORDER BY name, side, run;

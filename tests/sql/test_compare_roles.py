@@ -37,6 +37,25 @@ def two_ranks_and_four_replicas(path: Path) -> Path:
     return made.done()
 
 
+Held = tuple[str, str | None, int | None]
+"""A capture: its role, its phase, and the ms that it computes; None: unknown."""
+
+
+def captured(path: Path, *captures: Held) -> Path:
+    return holding(path, *captures).done()
+
+
+def holding(path: Path, *captures: Held) -> RollupStore:
+    """Captures of rank 0 in one step."""
+    made = RollupStore(path.with_suffix(".duckdb"))
+    for number, (role, phase, compute) in enumerate(captures):
+        made.capture(number, 0, role=role or None, phase=phase).step(21, number)
+        made.time(21, None if compute is None else compute * MS, number, comm=4 * MS, exposed=4 * MS)
+        if compute is not None:
+            made.kernel(21, "MatMul", 2, compute * MS, number, phase=phase or "update_actor")
+    return made
+
+
 class TestOnPaper:
     def test_a_step_is_the_sum_of_roles_and_not_the_mean_of_six_processes(self, tmp_path: Path) -> None:
         path = two_ranks_and_four_replicas(tmp_path / "run.duckdb")
@@ -102,16 +121,10 @@ class TestOnPaper:
 
     def test_times_of_one_side_alone_are_no_speed(self, tmp_path: Path) -> None:
         """The captures of one phase hold no times on the device, as where its tasks were lost."""
-        paths = []
-        for name, update in (("whole", 30), ("cut", None), ("cut too", None)):
-            made = RollupStore(tmp_path / f"{name}.duckdb")
-            for number, (phase, compute) in enumerate((("old_log_prob", 10), ("update_actor", update))):
-                made.capture(number, 0, role="actor", phase=phase).step(1, number)
-                made.time(1, None if compute is None else compute * MS, number, comm=4 * MS, exposed=4 * MS)
-                if compute is not None:
-                    made.kernel(1, "MatMul", 2, compute * MS, number, phase=phase)
-            paths.append(made.done())
-        whole, cut, too = paths
+        whole, cut, too = (
+            captured(tmp_path / name, ("actor", "old_log_prob", 10), ("actor", "update_actor", update))
+            for name, update in (("whole", 30), ("cut", None), ("cut too", None))
+        )
         for baseline, new, counts in ((whole, cut, ("1", "1 untimed")), (cut, whole, ("1 untimed", "1"))):
             diff = compared(baseline, new)
             assert diff.comparability.status == "not_comparable"
@@ -122,6 +135,46 @@ class TestOnPaper:
         diff = compared(cut, too)
         assert diff.comparability.status == "comparable"
         assert "update_actor are unknown" in " ".join(one.message for one in diff.quality)
+
+    @pytest.mark.parametrize(
+        ("old", "new"),
+        [
+            pytest.param([("", None, 10), ("critic", None, 30)], [("", None, 10), ("critic", None, None)], id="a role"),
+            pytest.param(
+                [("actor", "update_actor", 10), ("actor", "update_actor", 30)],
+                [("actor", "update_actor", 10), ("actor", "update_actor", None)],
+                id="one of two captures",
+            ),
+            pytest.param(
+                [("actor", "old_log_prob", 5), ("actor", "update_actor", 10), ("critic", "update_actor", 10)],
+                [("actor", "old_log_prob", 5), ("actor", "update_actor", None), ("critic", "update_actor", 50)],
+                id="a phase of one of two roles",
+            ),
+        ],
+    )
+    def test_what_is_missing_in_part_has_no_cause(self, tmp_path: Path, old: list[Held], new: list[Held]) -> None:
+        whole, cut = captured(tmp_path / "whole", *old), captured(tmp_path / "cut", *new)
+        for sides in ((whole, cut), (cut, whole)):
+            diff = compared(*sides)
+            assert diff.comparability.status == "not_comparable"
+            assert diff.causes == () and diff.unexplained is not None and diff.unexplained.share == 1
+
+    def test_timers_of_a_phase_whose_tasks_were_lost_explain_the_step(self, tmp_path: Path) -> None:
+        """Training timed it on both sides; the profile of one side does not hold it."""
+        sides = []
+        for name, seconds, update in (("old", 10, 10_000), ("new", 14, None)):
+            made = holding(tmp_path / name, ("actor", "generate_sequences", 8000), ("actor", "update_actor", update))
+            for step in range(1, 21):
+                noise = 1 + step % 5 / 500
+                timers = {"timing_s/update_actor": seconds * noise, "timing_s/gen": 8 * noise}
+                for metric, value in {**timers, "timing_s/step": sum(timers.values()) + 0.5}.items():
+                    made.add("metric", step=step, name=metric, value=value, source="file", profiled=False)
+            sides.append(made.done())
+        old, new = sides
+        for baseline, other, moved in ((old, new, "grew"), (new, old, "shrank")):
+            causes = compared(baseline, other).causes
+            assert [cause.what for cause in causes] == ["phase"]
+            assert f"Phase update_actor {moved} by 4." in causes[0].text
 
     def test_a_critic_with_processes_of_its_own_has_ranks_of_its_own(self, tmp_path: Path) -> None:
         made = RollupStore(tmp_path / "run.duckdb")
