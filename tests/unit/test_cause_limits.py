@@ -261,3 +261,56 @@ def test_a_phase_is_not_named_for_what_its_timer_denies(timer: float, named: boo
     basis = basis_of(evidence)
     assert basis is not None
     assert ("phase" in {found.what for found in places(evidence, basis, basis)}) == named
+
+
+@pytest.mark.parametrize(
+    ("calls", "told"),
+    [
+        ({"syncStream": (1.0, 9.0)}, "; the host calls syncStream 1 → 9 times per step."),
+        ({"syncStream": (9.0, 1.0)}, ""),  # the device waits longer
+        ({"syncStream": (1.0, 1.9)}, ""),
+        ({"syncStream": (100.0, 109.0)}, ""),
+        ({"syncStream": (8.0, 0.0), "syncStreamWithTimeout": (0.0, 8.0)}, ""),  # renamed
+        ({"syncStream": (8.0, 0.0), "syncDevice": (0.0, 16.0)}, ""),  # neither is what was added
+        ({"syncStream": (8.0, 7.0), "syncDevice": (0.0, 8.0)}, "; the host calls syncDevice 0 → 8 times per step."),
+    ],
+)
+def test_synchronisations_that_were_added_are_named(calls: dict[str, tuple[float, float]], told: str) -> None:
+    account: Account = {("python", None, "python"): (5.0, 15.0), ("compute", None, "k"): (50.0, 50.0)}
+    account |= {("sync", None, name): (0.1, 0.1) for name in calls}
+    evidence = evidence_of(account)
+    rows: list[Row] = [{"name": name, "baseline_calls": old, "new_calls": new} for name, (old, new) in calls.items()]
+    apis = replace(evidence.sections["apis"], rows=tuple(rows))
+    (cause,) = find_causes(replace(evidence, sections={**evidence.sections, "apis": apis}))[0]
+    assert cause.text.partition(" per step")[2] == (told or ".")
+    assert bool(cause.facts) == bool(told)
+
+
+@pytest.mark.parametrize(
+    ("exposed", "comm", "compute", "told"),
+    [
+        ((2.0, 12.0), (20.0, 20.4), (50.0, 50.0), "On rank 1 communication lost cover by kernels: 10.00 ms more"),
+        ((2.0, 12.0), (20.0, 21.2), (50.0, 50.0), ""),  # communication takes longer
+        ((2.0, 12.0), (20.0, 20.0), (50.0, 51.2), ""),  # and here, computation does
+        ((2.0, 9.0), (20.0, 20.0), (50.0, 50.0), ""),  # the step became longer by more
+        ((2.0, 14.0), (20.0, 20.0), (50.0, 50.0), "On rank 1 communication lost cover by kernels: 12.00 ms more"),
+    ],
+)
+def test_cover_that_one_rank_lost(
+    exposed: tuple[float, float], comm: tuple[float, float], compute: tuple[float, float], told: str
+) -> None:
+    """The path takes 10 ms more of a kernel that no rank runs for longer."""
+    evidence = path_evidence((10.0, 20.0), [0.0, 0.0])
+    changed = {"exposed_comm": exposed, "comm": comm, "compute": compute}
+    rows: list[Row] = [
+        {
+            "name": f"rank {rank}", "presence": Presence.BOTH,
+            **{f"{side}_{part}": values[place * rank] for part, values in changed.items()
+               for place, side in enumerate(("baseline", "new"))},
+        }
+        for rank in (0, 1)
+    ]  # fmt: skip
+    ranks = replace(evidence.sections["ranks"], rows=tuple(rows))
+    first = find_causes(replace(evidence, sections={**evidence.sections, "ranks": ranks}))[0][0]
+    assert first.text.startswith(told) if told else first.what != "lost_overlap", first
+    assert first.share == pytest.approx(1.0)

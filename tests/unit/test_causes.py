@@ -15,7 +15,7 @@ from rlcompare.compare.evidence import Evidence, OperatorChange
 from rlcompare.model.diff import Cause, Delta, Row, Section, Unexplained
 from rlcompare.model.words import Polarity, Presence
 
-SECTIONS = ("account", "phases", "ranks", "kernels", "collectives", "links", "operators", "copies", "modules")
+SECTIONS = ("account", "apis", "phases", "ranks", "kernels", "collectives", "links", "operators", "copies", "modules")
 
 # kind, phase, name → ms per step on the baseline and the new side
 Account = dict[Any, tuple[float, float]]

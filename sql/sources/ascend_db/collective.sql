@@ -1,6 +1,6 @@
 -- Communication operators. Before schema 1.2, the device is that of the operator's tasks, else the only device. The metadata lists the
 -- members of each group. A group is found there by its name, by the hash of its name, or by the last digits of the hash, which operators
--- carry.
+-- carry. Waiting and transfer are unknown where the tasks transfer for longer than the operator lasts: their times are damaged.
 -- Depends on collective_task, communication_group, db_capture, dtype_bytes, host_op_by_connection, is_span, launch,
 -- sound_size, src_COMMUNICATION_OP, src_ENUM_HCCL_DATA_TYPE, task, text_by_id.
 INSERT INTO stage_collective
@@ -31,7 +31,7 @@ LEFT JOIN device AS d USING (capture, connection_id)
 LEFT JOIN launch AS l USING (capture, connection_id)
 LEFT JOIN host_op_by_connection AS h USING (capture, connection_id)
 LEFT JOIN transit AS tr ON tr.capture = o.capture AND tr.op_id = o.op_id
-LEFT JOIN typed ON typed.capture = o.capture AND typed.op_id = o.op_id
+LEFT JOIN typed ON typed.capture = o.capture AND typed.op_id = o.op_id AND coalesce(tr.transit_ns, 0) <= o.end_ns - o.start_ns
 LEFT JOIN db_capture ON db_capture.capture = o.capture
 LEFT JOIN text_by_id AS n ON n.capture = o.capture AND n.id = o.name
 LEFT JOIN text_by_id AS ot ON ot.capture = o.capture AND ot.id = o.op_type

@@ -62,6 +62,6 @@ SELECT getvariable('capture'), c.id, coalesce(c.device_id, getvariable('text_dev
        coalesce(c.end_ns - c.start_ns - t.transit_ns, c.reported_wait_ns), coalesce(t.transit_ns, c.reported_transit_ns),
        coalesce(c.payload_bytes, c.moved_bytes), c.dtype, c.algorithm, c.step, l.launch_ns, l.host_op_ns
 FROM text_collective AS c
-LEFT JOIN transit AS t USING (id)
+LEFT JOIN transit AS t ON t.id = c.id AND t.transit_ns <= c.end_ns - c.start_ns
 LEFT JOIN communication_group AS g USING (group_hash)
 LEFT JOIN trace_link AS l ON l.pid = c.pid AND l.tid = c.tid AND l.start_ns = c.start_ns;
