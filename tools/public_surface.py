@@ -63,13 +63,13 @@ def _commands() -> Iterator[str]:
                 choices = f" {'|'.join(parameter.type.choices)}" if isinstance(parameter.type, click.Choice) else ""
                 yield f"{path} {names}{choices}{' (required)' if parameter.required else ''}"
             elif isinstance(parameter, click.Argument):
-                yield f"{path} {parameter.make_metavar(click.Context(command))}"
+                yield f"{path} {parameter.make_metavar(click.Context(command, **cli.context_settings))}"
 
 
 def _walk(command: click.Command, path: str) -> Iterator[tuple[str, click.Command]]:
     yield path, command
     if isinstance(command, click.Group):
-        context = click.Context(command)
+        context = click.Context(command, **cli.context_settings)
         for name in command.list_commands(context):
             found = command.get_command(context, name)
             if found is not None and not found.hidden:

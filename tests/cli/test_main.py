@@ -70,7 +70,7 @@ Set up:
 
 def commands() -> Iterator[tuple[str, click.Command]]:
     """Every command and subcommand, by what the user types after ``rlcompare``."""
-    context = click.Context(cli)
+    context = click.Context(cli, **cli.context_settings)
     for name in cli.list_commands(context):
         command = cli.get_command(context, name)
         assert command is not None

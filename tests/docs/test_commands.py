@@ -104,7 +104,8 @@ def test_the_command_line_accepts_what_documents_show(document: str) -> None:
 
 def parse(words: list[str]) -> None:
     """Parses a command line as rlcompare does, without running it; files need not exist."""
-    context = click.Context(cli, info_name="rlcompare")
+    # click keeps a command's --help as it was first asked for.
+    context = click.Context(cli, info_name="rlcompare", **cli.context_settings)
     command: click.Command = cli
     while isinstance(command, click.Group):
         found = command.get_command(context, words[0])
