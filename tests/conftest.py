@@ -50,7 +50,8 @@ ALL = os.environ.get("RLCOMPARE_TESTS") == "all"
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Of a test with ``@pytest.mark.one_in(n)``, only every n-th set of parameters, from the first on; of those with
-    ``@pytest.mark.thorough``, none."""
+    ``@pytest.mark.thorough``, none. Each worker begins with its part of the slow ones: at the end of a run, one long
+    test would leave the others idle."""
     seen: Counter[str] = Counter()
     chosen: dict[bool, list[pytest.Item]] = {True: [], False: []}
     for item in items:
@@ -61,7 +62,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         seen[name] += 1
     if chosen[False]:
         config.hook.pytest_deselected(items=chosen[False])
-        items[:] = chosen[True]
+    slow = [item for item in chosen[True] if item.get_closest_marker("slow") is not None]
+    quick = [item for item in chosen[True] if item.get_closest_marker("slow") is None]
+    workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    parts = (slow, quick) if workers > 1 else (chosen[True],)
+    items[:] = [item for worker in range(workers) for part in parts for item in _share(part, worker, workers)]
+
+
+def _share(items: list[pytest.Item], worker: int, workers: int) -> list[pytest.Item]:
+    """The tests that ``--dist worksteal`` gives a worker first: those that lie together stay together."""
+    return items[len(items) * worker // workers : len(items) * (worker + 1) // workers]
 
 
 def pytest_collection_finish() -> None:

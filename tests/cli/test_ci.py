@@ -221,6 +221,7 @@ def test_github(machine: Machine) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 def test_gitlab(machine: Machine) -> None:
     path = machine.repository / PLACES["gitlab"]
     request = {"CI_MERGE_REQUEST_IID": "3", "RLCOMPARE_GITLAB_TOKEN": "a-token"}
@@ -257,6 +258,7 @@ def test_gitlab(machine: Machine) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 def test_jenkins(machine: Machine) -> None:
     path = machine.repository / PLACES["jenkins"]
 

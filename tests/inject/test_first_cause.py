@@ -41,15 +41,15 @@ SLOW = PROFILES.keys() - {"ascend-910b", "cpu-torch213", "h100-bert"}
 """The profiles that only a full run of the tests takes."""
 
 FEW = {
-    "ascend-910b": slice(0, None, 2),
-    "h100-bert": slice(0, None, 4),
-    "cpu-torch213": slice(1, None, 4),
-    "v100-resnet50": slice(0, None, 9),
-    "v100-dlrm": slice(1, None, 9),
-    "text-910b": slice(0, None, 9),
-    "nsys-bert": slice(1, None, 9),
-    "text-sample": slice(0, None, 9),
-    "mi300-bert": slice(1, None, 9),
+    "ascend-910b": slice(0, None, 3),
+    "h100-bert": slice(0, None, 5),
+    "cpu-torch213": slice(1, None, 5),
+    "v100-resnet50": slice(0, None, 12),
+    "v100-dlrm": slice(1, None, 12),
+    "text-910b": slice(0, None, 12),
+    "nsys-bert": slice(1, None, 12),
+    "text-sample": slice(0, None, 12),
+    "mi300-bert": slice(1, None, 12),
 }
 """The edits that are tried of each profile, and of the job of it; `make test-all` tries all."""
 
