@@ -123,20 +123,14 @@ def _synchronisations(evidence: Evidence, delta: float) -> Row | None:
     After such a call the host is no longer ahead of the device, which waits until the next kernel is launched.
     """
     names = {row["name"] for row in evidence.sections["account"].rows if row["kind"] == "sync"}
-    calls = {
-        str(row["name"]): tuple(number(row.get(f"{side}_calls")) or 0.0 for side in SIDES)
-        for row in evidence.sections["apis"].rows
-        if row["name"] in names
-    }
-
-    def is_more(old: float, new: float) -> bool:
-        return (new - old) * delta > 0 and abs(new - old) >= max(LEAST_CALLS, MORE_CALLS * old)
-
+    found = []
+    for row in evidence.sections["apis"].rows:
+        if row["name"] in names:
+            old, new = (number(row.get(f"{side}_calls")) or 0.0 for side in SIDES)
+            found.append((new - old, str(row["name"]), old, new))
+    more = [one for one in found if one[0] * delta > 0 and abs(one[0]) >= max(LEAST_CALLS, MORE_CALLS * one[2])]
+    change, name, old, new = max(more, key=lambda one: (abs(one[0]), one[1]), default=(0.0, "", 0.0, 0.0))
+    of_all = fsum(one[0] for one in found)
     # A call that took the place of another is none that was added.
-    changed = [name for name in calls if is_more(*calls[name])]
-    if not changed or not is_more(*(fsum(one[place] for one in calls.values()) for place in range(2))):
-        return None
-    name = max(changed, key=lambda name: (abs(calls[name][1] - calls[name][0]), name))
-    old, new = calls[name]
-    all_of_it = fsum(new - old for old, new in calls.values())
-    return {"name": name, "baseline": old, "new": new} if MOST_OF <= (new - old) / all_of_it <= 1 / MOST_OF else None
+    is_alone = of_all and MOST_OF <= change / of_all <= 1 / MOST_OF
+    return {"name": name, "baseline": old, "new": new} if is_alone else None
