@@ -99,7 +99,7 @@ def _candidates(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
 
 
 def _of_long_steps(evidence: Evidence, part: Part, place: int, luck: float) -> Candidate | None:
-    """The few steps that make up a timer's change; None where the others changed too, or the work in them did.
+    """The few steps that make up a timer's change; None where the others changed too, the work in them did, or by luck.
 
     Args:
         luck: ms of the change that chance in the work explains.
@@ -112,6 +112,8 @@ def _of_long_steps(evidence: Evidence, part: Part, place: int, luck: float) -> C
     left = part.delta - long.delta * MS_PER_S
     is_all = abs(left) <= TELLING * long.error * MS_PER_S or left * part.delta < 0
     amount = part.delta if is_all else long.delta * MS_PER_S
+    if abs(amount) < _luck(evidence, part):
+        return None
     inner = "" if part.phase == part.name else f", {_place(part.name)}"
     takes, on = ("takes", "") if long.side == "new" else ("took", " of the baseline")
     values = f", as it {takes} {seconds(long.at)} in {long.where}{on} and {seconds(long.others)} in the others"
