@@ -57,14 +57,14 @@ MOST = 8
 def find_causes(evidence: Evidence) -> tuple[tuple[Cause, ...], Unexplained | None]:
     """The causes, the main one first, and what they leave unexplained; none if the headline hardly moved.
 
-    Times per step of an unknown number of steps have no cause, nor has what other steps on one side make of the mean.
+    Times per step of an unknown number of steps have no cause, nor has what other steps on one side make of the mean,
+    nor a profile of which one side alone lost a part.
     """
     basis = basis_of(evidence)
     if basis is None:
         return (), None
-    if not basis.parts or not evidence.steps_known or _is_of_lone_steps(evidence):
-        return (), Unexplained(1.0, basis.change)
-    if not evidence.times_whole and basis.parts[0].kind != TIMER:
+    is_whole = evidence.times_whole or any(part.kind == TIMER for part in basis.parts)
+    if not basis.parts or not is_whole or not evidence.steps_known or _is_of_lone_steps(evidence):
         return (), Unexplained(1.0, basis.change)
     choice = _Choice(evidence, basis)
     choice.take_all(of_one_side(evidence, basis))
@@ -113,8 +113,8 @@ class _Choice:
         return replace(self._basis, parts=tuple(replace(part, new=part.baseline + left) for part, left in parts))
 
     def take_all(self, candidates: Iterable[Candidate]) -> None:
-        """Takes each, however large it is."""
-        for candidate in candidates:
+        """Takes each, the largest first, however small it is."""
+        for candidate in sorted(candidates, key=lambda one: (-abs(one.delta), one.what, one.row)):
             self._add(candidate, self._available(candidate))
 
     def take_common(self, kinds: Iterable[Iterator[Candidate]]) -> None:

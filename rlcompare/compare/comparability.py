@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 
+from rlcompare.compare.captures import captures_found
 from rlcompare.compare.records import (
     Capture,
     GroupOfCaptures,
@@ -28,9 +29,6 @@ UNBOUNDED = 999
 
 MATCHED_ENOUGH = 0.8
 """If less than this fraction of the kernels' time has a match on the other side, the sides did different work."""
-
-LOST_ALIKE = 0.2
-"""The parts of a phase's captures that lost their times on the device may differ by this between the sides."""
 
 _MARKED = "steps.marked"
 _SEVERE = ("chip", "world_size", "executor", "device", "device_name")
@@ -129,7 +127,7 @@ def assess(
         findings += [
             *_extent(sides, held),
             *(_lone_marks(mark, _have_metrics(training)) for mark in lone_marks if not mark.counted),
-            *_groups(groups),
+            *captures_found(groups),
             *_measured(measured),
             *_kernels(kernels, kernel_matched, measured),
         ]
@@ -336,63 +334,6 @@ def _count(number: int, noun: str) -> str:
 
 def _some(names: Sequence[str]) -> str:
     return ", ".join(names[:4]) + (f", … ({len(names)})" if len(names) > 4 else "")
-
-
-def lone_groups(groups: Sequence[GroupOfCaptures]) -> list[GroupOfCaptures]:
-    """The roles and phases of which one side alone has times on the device, where both sides have some."""
-    if not (any(group.baseline_timed for group in groups) and any(group.new_timed for group in groups)):
-        return []
-    return [group for group in groups if group.is_lone]
-
-
-def lone_phases(groups: Sequence[GroupOfCaptures]) -> dict[str, SideName]:
-    """The phases of which one side alone has times on the device, in whatever role, and that side."""
-    lone = lone_groups(groups)
-    found: dict[str, SideName] = {}
-    for phase in {group.folder for group in lone if group.folder}:
-        sides = {"new" if group.new_timed else "baseline" for group in groups if group.folder == phase}
-        if len(sides) == 1 and all(group in lone for group in groups if group.folder == phase):
-            found[phase] = "new" if "new" in sides else "baseline"
-    return found
-
-
-def are_times_whole(groups: Sequence[GroupOfCaptures]) -> bool:
-    """Whether no times on the device are missing on one side alone, but those of whole phases."""
-    known = lone_phases(groups)
-    return not any(group.folder not in known for group in lone_groups(groups)) and not any(map(_is_cut, groups))
-
-
-def _is_cut(group: GroupOfCaptures) -> bool:
-    """Whether the sides lost the times of parts of their captures that differ in size."""
-    baseline, new = (lost / made if made else 0.0 for lost, made in group.lost)
-    return abs(baseline - new) > LOST_ALIKE
-
-
-def _groups(groups: Sequence[GroupOfCaptures]) -> list[Finding]:
-    findings = []
-    lone = lone_groups(groups)
-    for group in groups:
-        lost = [f"{lost:g} of {made:g} lost" if lost else "" for lost, made in group.lost]
-        what, (baseline, new) = group.words, (f"{number:g}" for number in (group.baseline, group.new))
-        if (group.baseline == 0) != (group.new == 0):
-            where = "new side" if group.baseline == 0 else "baseline"
-            message = f"Only the {where} has captures of {what}: their time counts on one side only."
-            findings.append(Finding("captures", baseline, new, SEVERE, message))
-        elif group in lone:
-            where = "new side" if group.new_timed else "baseline"
-            untimed = " untimed"
-            baseline += "" if group.baseline_timed else untimed
-            new += "" if group.new_timed else untimed
-            message = f"Only the {where} has times on the device of {what}: they count on one side only."
-            findings.append(Finding("captures", baseline, new, SEVERE, message))
-        elif _is_cut(group):
-            baseline, new = (lost[0] or baseline, lost[1] or new)
-            message = f"The times on the device of captures of {what} were lost, not as many on both sides."
-            findings.append(Finding("captures", baseline, new, SEVERE, message))
-        elif group.baseline != group.new and group.folder:
-            message = f"{baseline} captures of {what} against {new} per run: those of one rank and step are summed."
-            findings.append(Finding("captures", baseline, new, INFO, message))
-    return findings
 
 
 def _measured(measured: Sequence[Measured]) -> list[Finding]:

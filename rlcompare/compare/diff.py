@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from rlcompare.compare import records
 from rlcompare.compare.aggregates import metric_aggregates
+from rlcompare.compare.captures import are_times_whole, lone_phases
 from rlcompare.compare.causes import Evidence, find_causes
-from rlcompare.compare.comparability import are_steps_known, are_times_whole, assess, lone_phases
+from rlcompare.compare.comparability import are_steps_known, assess
 from rlcompare.compare.equal_work import with_work
 from rlcompare.compare.inputs import CompareOptions, SideInput
 from rlcompare.compare.overall import headline_of, overall_metrics, profile_headline, rank_headline

@@ -104,14 +104,14 @@ def _of_long_steps(evidence: Evidence, part: Part, place: int, luck: float) -> C
     Args:
         luck: ms of the change that chance in the work explains.
     """
-    long = evidence.log.long.get(part.timer)
-    if long is None or not part.delta or part.phase in evidence.rare_phases:
+    long, rest = evidence.log.long.get(part.timer), part.delta - luck
+    if long is None or not rest or part.phase in evidence.rare_phases:
         return None
-    if not ALL_OF <= long.delta * MS_PER_S / (part.delta - luck or part.delta) <= 1 / ALL_OF:
+    change, error = long.delta * MS_PER_S, TELLING * long.error * MS_PER_S
+    if not ALL_OF <= change / rest <= 1 / ALL_OF:
         return None
-    left = part.delta - long.delta * MS_PER_S
-    is_all = abs(left) <= TELLING * long.error * MS_PER_S or left * part.delta < 0
-    amount = part.delta if is_all else long.delta * MS_PER_S
+    left = part.delta - change
+    amount = part.delta if abs(left) <= error or left * part.delta < 0 else change
     if abs(amount) < _luck(evidence, part):
         return None
     inner = "" if part.phase == part.name else f", {_place(part.name)}"

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from math import fsum, sqrt
+from statistics import fmean
 
 from rlcompare.compare.drift import period_of
 from rlcompare.compare.records import LongStep
@@ -46,7 +48,7 @@ class _Long:
 
     Attributes:
         row: the run that it is in.
-        added: s that it adds to the mean of its side, beyond what the same step adds on the other side.
+        added: s that it adds to the mean of its side.
     """
 
     row: LongStep
@@ -65,30 +67,28 @@ def long_steps(rows: Sequence[LongStep]) -> dict[str, LongSteps]:
 
 
 def _of_timer(sides: Mapping[SideName, Sequence[LongStep]]) -> LongSteps | None:
-    means = {side: _mean([row.mean - row.other_mean for row in rows]) for side, rows in sides.items()}
+    means = {side: fmean(row.mean - row.other_mean for row in rows) for side, rows in sides.items()}
     delta = means["new"] - means["baseline"]
-    side: SideName = "new" if delta > 0 else "baseline"
-    other: SideName = "baseline" if delta > 0 else "new"
-    known = _added(sides[other])
-    long = []
-    for row in sides[side]:
-        for step, seconds in zip(row.steps or (), row.amounts or (), strict=True):
-            added = (seconds - row.other_mean) / row.of_steps / len(sides[side])
-            long.append(_Long(row, step, seconds, added - known.get(step, 0.0) / len(sides[side])))
+    side, other = SIDES[::-1] if delta > 0 else SIDES
+    rows = sides[side]
+    known: dict[int, float] = defaultdict(float)
+    for one in _long(sides[other]):
+        known[one.step] += one.added / len(rows)
     named: list[_Long] = []
+    long = [replace(one, added=one.added - known[one.step]) for one in _long(rows)]
     for one in sorted(long, key=lambda one: (-one.added, one.row.run, one.step)):
         if fsum(one.added for one in named) >= HELD * abs(delta):
             break
         named.append(one)
-    of_steps = sum(row.of_steps for row in sides[side])
+    of_steps = sum(row.of_steps for row in rows)
     if not named or len(named) > MOST * of_steps or named[-1].added * ALIKE < named[0].added:
         return None
     seconds = fsum(one.seconds for one in named)
-    whole = fsum(row.mean * row.of_steps for row in sides[side])
+    whole = fsum(row.mean * row.of_steps for row in rows)
     errors = [fsum(row.error**2 for row in rows) / len(rows) ** 2 for rows in sides.values()]
     return LongSteps(
         side,
-        _where(sorted(one.step for one in named), named[0].row, of_steps, len(sides[side])),
+        _where(sorted(one.step for one in named), named[0].row, of_steps, len(rows)),
         seconds / len(named),
         (whole - seconds) / (of_steps - len(named)),
         delta,
@@ -96,17 +96,11 @@ def _of_timer(sides: Mapping[SideName, Sequence[LongStep]]) -> LongSteps | None:
     )
 
 
-def _added(rows: Sequence[LongStep]) -> dict[int, float]:
-    """The s that each long step adds to the mean of a side."""
-    found: dict[int, float] = {}
+def _long(rows: Sequence[LongStep]) -> Iterator[_Long]:
+    """The long steps of a side, with all that they add to its mean."""
     for row in rows:
         for step, seconds in zip(row.steps or (), row.amounts or (), strict=True):
-            found[step] = found.get(step, 0.0) + (seconds - row.other_mean) / row.of_steps / len(rows)
-    return found
-
-
-def _mean(values: Sequence[float]) -> float:
-    return fsum(values) / len(values)
+            yield _Long(row, step, seconds, (seconds - row.other_mean) / row.of_steps / len(rows))
 
 
 def _where(steps: Sequence[int], row: LongStep, of_steps: int, runs: int) -> str:

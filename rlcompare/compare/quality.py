@@ -7,6 +7,7 @@ from statistics import fmean, stdev
 from typing import Protocol
 
 from rlcompare.compare import records
+from rlcompare.compare.captures import without_times
 from rlcompare.compare.evidence import short
 from rlcompare.compare.inputs import SideInput
 from rlcompare.compare.overall import SPEED
@@ -126,18 +127,14 @@ def _skipped(time: records.TimeSample, given: Mapping[SideName, SideInput]) -> F
 
 
 def _untimed(groups: Sequence[records.GroupOfCaptures]) -> list[Finding]:
-    """Reports captures without times on the device, beside others of the run that have them: sums leave them out."""
-    found = []
-    for place, side in enumerate(SIDES):
-        timed = {group: (group.baseline_timed, group.new_timed)[place] for group in groups}
-        if not any(timed.values()):
-            continue
-        without = [group.words for group in groups if group.lost[place][1] and not timed[group]]
-        without += [f"captures of {group.words}" for group in groups if group.lost[place][0]]
-        if without:
-            text = f"the times on the device of {_listed(without)} are unknown, so the times of the step are too short."
-            found.append(_finding("partly_measured", side, CAUTION, text))
-    return found
+    """Reports captures without times on the device: sums leave them out."""
+    found = {side: without_times(groups, side) for side in SIDES}
+    text = "the times on the device of {} are unknown, so the times of the step are too short."
+    return [
+        _finding("partly_measured", side, CAUTION, text.format(_listed(names)))
+        for side, names in found.items()
+        if names
+    ]
 
 
 def _gap(gap: records.ReportedGap) -> Finding:

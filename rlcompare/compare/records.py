@@ -101,20 +101,6 @@ class GroupOfCaptures(NamedTuple):
     baseline_lost: float
     new_lost: float
 
-    @property
-    def is_lone(self) -> bool:
-        """Whether one side alone has times on the device."""
-        return (self.baseline_timed == 0) != (self.new_timed == 0)
-
-    @property
-    def lost(self) -> tuple[tuple[float, float], tuple[float, float]]:
-        """Of each side, the captures that lost their times on the device, and all captures, per run."""
-        return (self.baseline_lost, self.baseline), (self.new_lost, self.new)
-
-    @property
-    def words(self) -> str:
-        return " ".join(filter(None, (self.role, self.folder))) or "whole steps"
-
 
 class HealthLevel(NamedTuple):
     side: SideName

@@ -11,6 +11,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import fsum, sqrt
+from statistics import correlation
 
 from rlcompare.compare.long_steps import LongSteps, long_steps
 from rlcompare.compare.records import (
@@ -226,18 +227,10 @@ def _left_by_levels(events: Iterable[RunEvent], series: Iterable[RunSeries]) -> 
         for step, value in list(zip(one.steps, one.amounts, strict=True))[1:]:  # the first is warm-up
             levels.setdefault(bisect_right(bounds, step), []).append(value)
         spread = _squares(one.amounts[1:])
-        if len(one.amounts) > LEAST_OF_LINE:
-            spread *= 1 - _correlation(one.steps[1:], one.amounts[1:]) ** 2
+        if spread and len(one.amounts) > LEAST_OF_LINE:
+            spread *= 1 - correlation(one.steps[1:], one.amounts[1:]) ** 2
         found[one.side, one.run, one.name] = sqrt(fsum(map(_squares, levels.values())) / spread) if spread else 1.0
     return found
-
-
-def _correlation(first: Sequence[float], second: Sequence[float]) -> float:
-    """Pearson's; 0 if one of the two does not vary."""
-    size = sqrt(_squares(first) * _squares(second))
-    means = _mean(first), _mean(second)
-    products = fsum((a - means[0]) * (b - means[1]) for a, b in zip(first, second, strict=True))
-    return products / size if size else 0.0
 
 
 def _squares(values: Sequence[float]) -> float:

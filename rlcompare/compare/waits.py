@@ -123,14 +123,20 @@ def _synchronisations(evidence: Evidence, delta: float) -> Row | None:
     After such a call the host is no longer ahead of the device, which waits until the next kernel is launched.
     """
     names = {row["name"] for row in evidence.sections["account"].rows if row["kind"] == "sync"}
-    found = []
-    for row in evidence.sections["apis"].rows:
-        if row["name"] in names:
-            old, new = (number(row.get(f"{side}_calls")) or 0.0 for side in SIDES)
-            found.append((new - old, str(row["name"]), old, new))
-    more = [one for one in found if one[0] * delta > 0 and abs(one[0]) >= max(LEAST_CALLS, MORE_CALLS * one[2])]
-    change, name, old, new = max(more, key=lambda one: (abs(one[0]), one[1]), default=(0.0, "", 0.0, 0.0))
-    of_all = fsum(one[0] for one in found)
+    calls = [
+        (str(row["name"]), number(row.get("baseline_calls")) or 0.0, number(row.get("new_calls")) or 0.0)
+        for row in evidence.sections["apis"].rows
+        if row["name"] in names
+    ]
+    more = [
+        (abs(new - old), name, old, new)
+        for name, old, new in calls
+        if (new - old) * delta > 0 and abs(new - old) >= max(LEAST_CALLS, MORE_CALLS * old)
+    ]
+    if not more:
+        return None
+    _, name, old, new = max(more)
+    of_all = fsum(new - old for _, old, new in calls)
     # A call that took the place of another is none that was added.
-    is_alone = of_all and MOST_OF <= change / of_all <= 1 / MOST_OF
+    is_alone = of_all and MOST_OF <= (new - old) / of_all <= 1 / MOST_OF
     return {"name": name, "baseline": old, "new": new} if is_alone else None

@@ -5,15 +5,17 @@
 -- Nothing without c_judged.
 WITH fitted AS (
     SELECT side, run, name, CASE WHEN count(step) >= 24 THEN regr_slope(value, step ORDER BY step) END AS slope FROM c_judged GROUP BY ALL
-), value_of AS (
-    SELECT side, run, name, step, slope, value - coalesce(slope * step, 0) AS value, lag(value - coalesce(slope * step, 0)) OVER (PARTITION BY side, run, name ORDER BY step) AS before
+), rest AS (
+    SELECT side, run, name, step, value - coalesce(slope * step, 0) AS value, CASE WHEN slope IS NULL THEN 1 ELSE 2 END AS fixed
     FROM c_judged JOIN fitted USING (side, run, name)
+), value_of AS (
+    SELECT *, lag(value) OVER (PARTITION BY side, run, name ORDER BY step) AS before FROM rest
 ), moment AS (
-    SELECT side, run, name, count(*) AS steps, stddev_samp(value ORDER BY step) * sqrt(CASE WHEN any_value(slope) IS NULL THEN 1 ELSE (count(*) - 1) / (count(*) - 2) END) AS deviation,
+    SELECT side, run, name, count(*) AS steps, any_value(fixed) AS fixed, stddev_samp(value ORDER BY step) AS deviation,
            corr(value, before ORDER BY step) AS correlation
     FROM value_of GROUP BY ALL
 ), neighbours AS (
     SELECT *, CASE WHEN isfinite(correlation) THEN least(greatest(correlation, 0), 0.8) ELSE 0 END AS kept FROM moment
 )
-SELECT side, run, name, deviation / sqrt(steps) * sqrt((1 + kept) / (1 - kept)) AS error
+SELECT side, run, name, deviation * sqrt((steps - 1) / (steps - fixed)) / sqrt(steps) * sqrt((1 + kept) / (1 - kept)) AS error
 FROM neighbours WHERE steps > 2 ORDER BY name, side, run;

@@ -21,6 +21,7 @@ CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028\u2029\u202a
 """What no terminal and no page may get from an input: C0, C1, marks of direction, line and paragraph separators."""
 
 TOO_LONG = "it did not end within"
+"""How the rule begins that an input breaks by its time alone."""
 
 SCRIPT = "<script>alert(1)"
 """Mutators plant this; it must stand nowhere as it is."""

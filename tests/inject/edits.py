@@ -21,6 +21,7 @@ GRID = 16
 """How many places of a span are tried."""
 
 MOST_SYNCHRONISATIONS = 8
+"""How many calls that wait for the device are added at most."""
 
 RANGES = ("Optimizer.", "DistributedDataParallel", "## ")
 """How names begin that torch records like those of users' ranges."""

@@ -159,6 +159,18 @@ class TestOnPaper:
             assert diff.comparability.status == "not_comparable"
             assert diff.causes == () and diff.unexplained is not None and diff.unexplained.share == 1
 
+    def test_of_several_lost_phases_the_longest_comes_first(self, tmp_path: Path) -> None:
+        known = {"old_log_prob": 10, "ref_log_prob": 40, "update_actor": 30, "values": 5}
+        whole, cut = (
+            captured(tmp_path / name, *(("actor", phase, held.get(phase)) for phase in known))
+            for name, held in (("whole", known), ("cut", {"old_log_prob": 10}))
+        )
+        for sides in ((whole, cut), (cut, whole)):
+            causes = compared(*sides).causes
+            assert [cause.row for cause in causes if cause.what == "one_side"] == [
+                "ref_log_prob", "update_actor", "values",
+            ]  # fmt: skip
+
     def test_timers_of_a_phase_whose_tasks_were_lost_explain_the_step(self, tmp_path: Path) -> None:
         """Training timed it on both sides; the profile of one side does not hold it."""
         sides = []
