@@ -130,7 +130,8 @@ def _make(file: Path) -> None:
     except (duckdb.Error, OSError):
         pass
     finally:
-        partial.unlink(missing_ok=True)
+        with suppress(OSError):
+            partial.unlink(missing_ok=True)
 
 
 def _create(con: duckdb.DuckDBPyConnection, place: Place) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import random
@@ -210,6 +211,22 @@ def test_a_new_file_appears_complete(file: Place, monkeypatch: pytest.MonkeyPatc
     assert file.file is not None
     assert {run.name: run.number for run in store.load(file).runs} == {"run2": 1, "run1": 2}
     assert list(file.file.parent.iterdir()) == [file.file]
+
+
+@pytest.mark.parametrize("owner, name", [(os, "link"), (Path, "unlink")])
+def test_a_disk_that_refuses_what_is_made_beside(
+    file: Place, monkeypatch: pytest.MonkeyPatch, owner: object, name: str
+) -> None:
+    """No hard links; or a disk that can only be read, which refuses to remove even what is not there. What opening the
+    history says then counts."""
+
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS), ".history.partial")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(owner, name, refuse)
+        store.add(file, [new_run(1)])
+    assert [run.name for run in store.load(file).runs] == ["run1"]
 
 
 def test_a_file_in_use_is_said(file: Place, monkeypatch: pytest.MonkeyPatch) -> None:
