@@ -11,8 +11,6 @@ DEMO := build/demo
 WHEEL_VENV := build/venv
 WHEEL_TESTS := build/wheel-tests
 PIP_FLAGS := --quiet --disable-pip-version-check
-# What is imported is compiled then. To compile all that is installed takes half as long as the rest of the installation.
-PIP_INSTALL := install $(PIP_FLAGS) --no-compile
 WORKERS ?= auto
 # Worksteal gives each worker tests that lie together, so that what a file or folder sets up is mostly set up once.
 PYTEST_FLAGS := -n $(WORKERS) --dist worksteal --durations=40
@@ -133,7 +131,7 @@ verl-wheels: $(WHEEL_VENV)/.installed
 	      --dest $(VERL)/wheels verl==$$version || echo "verl $$version is not to be had: its tests are skipped"; \
 	done
 	@test -f $(VERL)/hydra/.installed || { \
-	  PIP_CONSTRAINT= $(WHEEL_VENV)/bin/python -m pip $(PIP_INSTALL) --upgrade --target $(VERL)/hydra $(VERL_HYDRA) && \
+	  PIP_CONSTRAINT= $(WHEEL_VENV)/bin/python -m pip install $(PIP_FLAGS) --upgrade --target $(VERL)/hydra $(VERL_HYDRA) && \
 	    touch $(VERL)/hydra/.installed; } || echo "Hydra is not to be had: the tests with verl's configuration are skipped"
 
 # What JUnit, SARIF and the files of rlcompare ci init are checked against; from packages that have copies of them.
@@ -148,23 +146,23 @@ axe: $(WHEEL_VENV)/.installed
 
 $(VENV)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip $(PIP_INSTALL) -e .
+	$(BIN)/python -m pip install $(PIP_FLAGS) -e .
 	@touch $@
 
 $(VENV)/.installed-run: $(VENV)/.installed
-	$(BIN)/python -m pip $(PIP_INSTALL) -e '.[collect]'
+	$(BIN)/python -m pip install $(PIP_FLAGS) -e '.[collect]'
 	@touch $@
 
 $(VENV)/.installed-dev: $(VENV)/.installed
-	$(BIN)/python -m pip $(PIP_INSTALL) -e '.[dev]'
+	$(BIN)/python -m pip install $(PIP_FLAGS) -e '.[dev]'
 	@touch $@
 
 $(VENV)/.installed-docs: $(VENV)/.installed
-	$(BIN)/python -m pip $(PIP_INSTALL) -e '.[docs]'
+	$(BIN)/python -m pip install $(PIP_FLAGS) -e '.[docs]'
 	@touch $@
 
 $(VENV)/.installed-mutants: $(VENV)/.installed-dev
-	$(BIN)/python -m pip $(PIP_INSTALL) -e '.[mutants]'
+	$(BIN)/python -m pip install $(PIP_FLAGS) -e '.[mutants]'
 	@touch $@
 
 PACKAGED := $(shell find rlcompare sql report_templates -type f -not -name '*.pyc' 2>/dev/null)
@@ -174,8 +172,8 @@ $(WHEEL_VENV)/.installed: pyproject.toml constraints.txt README.md LICENSE rlcom
 	rm -rf build/dist
 	$(WHEEL_VENV)/bin/python -m pip wheel $(PIP_FLAGS) --no-deps --wheel-dir build/dist .
 	wheel=$$(echo build/dist/rlcompare-*.whl) && \
-	  $(WHEEL_VENV)/bin/python -m pip $(PIP_INSTALL) "$$wheel[dev]" && \
-	  $(WHEEL_VENV)/bin/python -m pip $(PIP_INSTALL) --no-deps --force-reinstall "$$wheel"
+	  $(WHEEL_VENV)/bin/python -m pip install $(PIP_FLAGS) "$$wheel[dev]" && \
+	  $(WHEEL_VENV)/bin/python -m pip install $(PIP_FLAGS) --no-deps --force-reinstall "$$wheel"
 	@touch $@
 
 # PyTorch and this project come from the other environment; only torch_npu is installed, without what it asks for.
@@ -183,7 +181,7 @@ $(NPU_VENV)/.installed: | $(WHEEL_VENV)/.installed
 	$(PYTHON) -m venv $(NPU_VENV)
 	site='import sysconfig; print(sysconfig.get_path("purelib"))' && \
 	  $(WHEEL_VENV)/bin/python -c "$$site" >"$$($(NPU_VENV)/bin/python -c "$$site")/with-torch.pth"
-	$(NPU_VENV)/bin/python -m pip $(PIP_INSTALL) --no-deps torch-npu==$(NPU_VERSION)
+	$(NPU_VENV)/bin/python -m pip install $(PIP_FLAGS) --no-deps torch-npu==$(NPU_VERSION)
 	@touch $@
 
 # Only read, never installed: one Python's wheel is as good as another's.
