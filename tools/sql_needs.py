@@ -29,7 +29,7 @@ def needs_of(text: str, bodies: Mapping[str, exp.Create] | None = None) -> Needs
 
     Args:
         text: the file.
-        bodies: views and table macros of other files (``bodies_in``), by name.
+        bodies: views and macros of other files (``bodies_in``), by name.
     """
     found: list[Needs] = []
     filled: dict[str, Needs] = {}  # tables that the file makes of a query, which a later query may read
@@ -55,24 +55,27 @@ def needs_of(text: str, bodies: Mapping[str, exp.Create] | None = None) -> Needs
 
 
 def bodies_in(text: str) -> dict[str, exp.Create]:
-    """The views and table macros that a file creates, by name."""
+    """The views and macros that a file creates, by name."""
     found = {}
     for statement in sqlglot.parse(text, read="duckdb"):
-        if isinstance(statement, exp.Create) and isinstance(statement.expression, exp.Query):
+        if isinstance(statement, exp.Create) and statement.kind in ("VIEW", "MACRO"):
             name = statement.find(exp.Table)
-            if statement.kind in ("VIEW", "MACRO") and name is not None:
+            if name is not None and statement.expression is not None:
                 found[name.name] = statement
     return found
 
 
 def _inlined(tree: exp.Expr, bodies: Mapping[str, exp.Create]) -> exp.Expr:
-    """A statement in which views and table macros are replaced by their queries."""
+    """A statement in which views and macros are replaced by their bodies."""
 
     def inline(node: exp.Expr) -> exp.Expr:
+        if isinstance(node, exp.Anonymous) and (called := bodies.get(node.name)) is not None:
+            body = called.expression
+            return node if isinstance(body, exp.Query) else exp.Paren(this=body.copy())
         if not isinstance(node, exp.Table) or node.args.get("db"):
             return node
         made = bodies.get(node.name or node.this.name)
-        if made is None:
+        if made is None or not isinstance(made.expression, exp.Query):
             return node
         arguments = (
             [argument.name for argument in node.this.expressions] if isinstance(node.this, exp.Anonymous) else []

@@ -82,6 +82,8 @@ def quality_findings(
     made += _untimed(rollups.rows(records.GroupOfCaptures))
     made += _summed(speed, given)
     made += _other_unit(speed)
+    if rollups.most_names is not None:
+        made.append(_others(rollups.most_names))
     made += _no_longer_logged(rollups.rows(records.HealthLevel), rollups.rows(records.Training))
     made += [_left_out(steps, given) for steps in rollups.rows(records.LeftOut)]
     made += [finding for side in SIDES for finding in _apart(side, headline)]
@@ -106,6 +108,14 @@ def quality_findings(
 
 def _finding(key: str, side: SideName, severity: Severity, message: str) -> Finding:
     return Finding(key, None, None, severity, f"{SIDE_NAMES[side]}: {message}")
+
+
+def _others(most: int) -> Finding:
+    message = (
+        f"there are up to {most:,} different names of kernels or operators: in each table those with the least time are"
+        " added up as (others); a store has them all (rlcompare ingest)"
+    )
+    return Finding("many_names", None, None, INFO, message)
 
 
 def _where(row: OfRun, given: Mapping[SideName, SideInput]) -> str:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from graphlib import TopologicalSorter
 from itertools import starmap
@@ -37,6 +37,10 @@ WORKERS = min(4, db.cores())
 
 _FETCHED_AT_ONCE = 2_000
 _LONG_TABLE = 50_000
+_LARGE_BYTES = 4 * 2**20
+"""Smaller stores are not searched for very many names."""
+
+_DIVISOR = "compare/divisor"
 _OF_STEPS = ("c_metric", "c_judged", "c_watched")
 """Tables of training's metrics: long ones have short results."""
 
@@ -67,6 +71,13 @@ def _queried() -> list[Any]:
 def _makes_rows(record: type[NamedTuple]) -> bool:
     """Whether the records become rows of a section."""
     return record in vars(pairs).values()
+
+
+def _is_large(run: RunStore) -> bool:
+    """Whether a store may have very many names; False if it cannot be read, which opening it reports."""
+    with suppress(OSError):
+        return run.store.stat().st_size >= _LARGE_BYTES
+    return False
 
 
 class Copy(NamedTuple):
@@ -104,6 +115,12 @@ class Rollups:
         self._texts: dict[str, str] = {}
         """The texts of long results, each in memory once: many queries give the same names, and these may be long."""
         self._empty = resources.EmptyTables()
+        self._macros: list[str] = []
+        """Files with macros that replace those of the same name, as soon as it is known that they may."""
+        self._replaced: dict[duckdb.DuckDBPyConnection, int] = dict.fromkeys(self._cursors, 0)
+        """How many of them a cursor has. A temporary macro belongs to one."""
+        self.most_names: int | None = None
+        """The most names of one kind, if those with the least time are added up; else None."""
         self.given: dict[SideName, SideInput] = {}
         """The sides without runs whose content another run of the side has; these are in ``copies``."""
         self.copies: list[Copy] = []
@@ -115,6 +132,7 @@ class Rollups:
                     cursor.execute(resources.sql(f"compare/{name}"))
             db.set_variable(self._con, "catalogue", metrics.as_text())
             self._con.execute(resources.sql("compare/catalogue"))
+            self._weigh_names([run for given in (baseline, new) for run in given.stores])
             contents = [
                 self._load_side(side, given, steps, options.ranks)
                 for side, given, steps in zip(
@@ -180,6 +198,9 @@ class Rollups:
     def _cursor(self) -> Iterator[duckdb.DuckDBPyConnection]:
         cursor = self._free.get()
         try:
+            for name in self._macros[self._replaced[cursor] :]:
+                cursor.execute(resources.sql(name))
+                self._replaced[cursor] += 1
             yield cursor
         finally:
             self._free.put(cursor)
@@ -232,9 +253,32 @@ class Rollups:
                     name, skipped = running.pop(finished)
                     finished.result()
                     self._empty.ran(name, skipped=skipped)
+                    if name == _DIVISOR and not skipped and self._asked("compare/any_order"):
+                        self._macros.append("compare/plain_mean")
                     order.done(name)
         finally:
             wait(running)
+
+    def _asked(self, name: str) -> Any:
+        """The one value that a file returns."""
+        ((value,),) = self._con.execute(resources.sql(name)).fetchall()
+        return value
+
+    def _weigh_names(self, runs: Sequence[RunStore]) -> None:
+        """Finds the names that keep rows of their own, if a store has very many."""
+        for run in runs:
+            if not _is_large(run):
+                continue
+            with self._attached(run):
+                if self._asked("compare/many_names"):
+                    break
+        else:
+            return
+        for run in runs:
+            with self._attached(run):
+                self._con.execute(resources.sql("compare/weight"))
+        self.most_names = self._asked("compare/head")
+        self._macros.append("compare/head_name")
 
     def _load_side(
         self, side: SideName, given: SideInput, steps: Sequence[int] | None, ranks: Sequence[int] | None

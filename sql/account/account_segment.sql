@@ -4,6 +4,7 @@
 -- collective, hidden or not. `block_ns` is where a path over the ranks may last have come or left: the start of a collective, or the end of a
 -- segment in which the device only communicates; NULL before the first.
 -- Depends on account_own, account_start, account_window, on_line.
+-- Nothing without account_own + account_start + account_window.
 CREATE OR REPLACE TEMP TABLE account_segment AS
 WITH edge AS (
     SELECT track, from_ns AS ts_ns, what, until_ns FROM account_own

@@ -1,7 +1,7 @@
 -- The account of one run, summed over the selected steps, slowest device only. Of steps in which no device ran anything, that of the first
 -- device. Kernels are named by their type, if known.
 -- Variables: run, side.
--- Depends on c_time, r_account, r_time.
+-- Depends on c_time, is_head, r_account, r_time.
 -- Nothing without c_time, r_account.
 CREATE TABLE IF NOT EXISTS c_account (
     side VARCHAR NOT NULL,
@@ -21,9 +21,12 @@ INSERT INTO c_account
 WITH idle AS (   -- steps without a slowest device
     SELECT capture, step, min(device_id) AS device_id FROM store.r_account
     WHERE (capture, step) NOT IN (SELECT capture, step FROM store.r_time) GROUP BY capture, step
+), named AS (
+    SELECT *, is_head(subject) OR is_head(op_type) AS head FROM store.r_account
 )
-SELECT t.side, t.run, t.capture, r.phase, r.kind, r.subject, r.op_type, r.host_op, r.core_type, r.input_dtypes, sum(r.pieces), sum(r.ns)
-FROM store.r_account AS r
+SELECT t.side, t.run, t.capture, r.phase, r.kind, CASE WHEN r.head OR r.subject IS NULL THEN r.subject ELSE '(others)' END,
+       CASE WHEN r.head OR r.op_type IS NULL THEN r.op_type ELSE '(others)' END, r.host_op, r.core_type, r.input_dtypes, sum(r.pieces), sum(r.ns)
+FROM named AS r
 LEFT JOIN idle ON idle.capture = r.capture AND idle.step = r.step
 JOIN c_time AS t ON t.capture = r.capture AND t.step = r.step AND t.side = getvariable('side') AND t.run = getvariable('run')
 WHERE r.device_id IS NOT DISTINCT FROM CASE WHEN idle.step IS NULL THEN t.device_id ELSE idle.device_id END

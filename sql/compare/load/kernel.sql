@@ -1,7 +1,7 @@
 -- Kernels of one run, summed over the selected steps, slowest device only. If a capture has no kernels but the profiler's own totals, these
 -- are used.
 -- Variables: run, side.
--- Depends on c_capture, c_peak, c_time, r_kernel, sum_if_known.
+-- Depends on c_capture, c_peak, c_time, is_head, r_kernel, sum_if_known.
 -- Nothing without r_kernel.
 CREATE TABLE IF NOT EXISTS c_kernel (
     side VARCHAR NOT NULL,
@@ -49,11 +49,16 @@ WITH stepless AS (
     FROM store.r_kernel AS k
     JOIN c_capture AS c ON c.capture = k.capture AND c.side = getvariable('side') AND c.run = getvariable('run')
     WHERE k.capture IN (FROM stepless)
+), named AS (
+    SELECT *, is_head(name) OR is_head(op_type) AS head FROM counted
 )
-SELECT k.side, k.run, k.capture, k.whole, k.phase, k.name, k.op_type, k.core_type, k.category, k.input_shapes, k.input_dtypes, k.host_op, k.input_formats,
+SELECT k.side, k.run, k.capture, k.whole, k.phase,
+       CASE WHEN k.head OR k.name IS NULL THEN k.name ELSE '(others)' END, CASE WHEN k.head OR k.op_type IS NULL THEN k.op_type ELSE '(others)' END,
+       k.core_type, k.category, CASE WHEN k.head THEN k.input_shapes END, CASE WHEN k.head THEN k.input_dtypes END, k.host_op,
+       CASE WHEN k.head THEN k.input_formats END,
        sum(k.calls), sum(k.sum_ns), max(k.max_ns), sum(k.busy_ns), sum(k.gap_ns), sum(TRY_CAST(k.elements AS HUGEINT)), k.work, k.at_most,
        sum_if_known(TRY_CAST(k.flop AS HUGEINT)), sum_if_known(TRY_CAST(k.bytes AS HUGEINT)),
        sum_if_known(TRY_CAST(k.sum_ns * CASE k.precision WHEN 'half' THEN p.half_flop_per_ns WHEN 'int8' THEN p.int8_flop_per_ns END AS HUGEINT)),
        max(k.block_num), sum(k.counted_ns), sum(k.cube_ns), sum(k.load_ns), sum(k.l2_counted_ns), sum(k.l2_hit_ns)
-FROM counted AS k LEFT JOIN c_peak AS p ON p.side = k.side AND p.run = k.run AND p.capture = k.capture
+FROM named AS k LEFT JOIN c_peak AS p ON p.side = k.side AND p.run = k.run AND p.capture = k.capture
 GROUP BY ALL;

@@ -1,6 +1,6 @@
 -- The tables of `msprof-analyze compare` of one run.
 -- Variables: run, side.
--- Depends on c_capture, r_msprof.
+-- Depends on c_capture, is_head, r_msprof.
 -- Nothing without c_capture, r_msprof.
 CREATE TABLE IF NOT EXISTS c_msprof (
     side VARCHAR NOT NULL,
@@ -16,6 +16,14 @@ CREATE TABLE IF NOT EXISTS c_msprof (
     calls BIGINT
 );
 INSERT INTO c_msprof
-SELECT c.side, c.run, c.capture, r.sheet, r.ord, r.depth, r.name, r.group_key, r.input_shapes, r.total_ns, r.calls
-FROM store.r_msprof AS r
-JOIN c_capture AS c ON c.capture = r.capture AND c.side = getvariable('side') AND c.run = getvariable('run');
+WITH headed AS (
+    SELECT *, is_head(name) OR name IS NULL OR sheet = 'OverallMetrics' AS head FROM store.r_msprof
+), named AS (   -- rows that stand for others are added up
+    SELECT * REPLACE (CASE WHEN head THEN name ELSE '(others)' END AS name, CASE WHEN head THEN input_shapes END AS input_shapes),
+           CASE WHEN head THEN ord END AS place
+    FROM headed
+)
+SELECT c.side, c.run, c.capture, r.sheet, min(r.ord), r.depth, r.name, r.group_key, r.input_shapes, sum(r.total_ns ORDER BY r.ord), CAST(sum(r.calls) AS BIGINT)
+FROM named AS r
+JOIN c_capture AS c ON c.capture = r.capture AND c.side = getvariable('side') AND c.run = getvariable('run')
+GROUP BY c.side, c.run, c.capture, r.sheet, r.depth, r.name, r.group_key, r.input_shapes, r.place;
