@@ -187,11 +187,16 @@ def connect(
     return con
 
 
-def run(con: duckdb.DuckDBPyConnection, sql: str | duckdb.Statement) -> list[tuple[Any, ...]]:
+def run(
+    con: duckdb.DuckDBPyConnection, sql: str | duckdb.Statement, parameters: Sequence[object] = ()
+) -> list[tuple[Any, ...]]:
     """Execute SQL, statement by statement, and return the rows of the last statement.
 
     The memory limit only affects speed. If an operator cannot spill, the limit is doubled and the statement runs again,
     until the machine has no more memory.
+
+    Args:
+        parameters: those of a single statement.
 
     Raises:
         WriteError: a file cannot be written, as on a full disk.
@@ -201,7 +206,7 @@ def run(con: duckdb.DuckDBPyConnection, sql: str | duckdb.Statement) -> list[tup
     for statement in con.extract_statements(sql) if isinstance(sql, str) else [sql]:
         while True:
             try:
-                rows = con.execute(statement).fetchall()
+                rows = con.execute(statement, parameters or None).fetchall()
                 break
             except duckdb.OutOfMemoryException:
                 if not _raise_memory_limit(con):

@@ -37,9 +37,13 @@ WORKERS = min(4, db.cores())
 
 _FETCHED_AT_ONCE = 2_000
 _LONG_TABLE = 50_000
+MOST_NAMES = 10_000
+"""If a store has more names of one kind, half as many keep rows of their own, and the others are added up."""
+
 _LARGE_BYTES = 4 * 2**20
 """Smaller stores are not searched for very many names."""
 
+_KNOWN_SHORT = ("sources/macro/bare_name", "sources/macro/short_name", "compare/setup/known_short")
 _DIVISOR = "compare/divisor"
 _OF_STEPS = ("c_metric", "c_judged", "c_watched")
 """Tables of training's metrics: long ones have short results."""
@@ -132,13 +136,11 @@ class Rollups:
                     cursor.execute(resources.sql(f"compare/{name}"))
             db.set_variable(self._con, "catalogue", metrics.as_text())
             self._con.execute(resources.sql("compare/catalogue"))
-            self._weigh_names([run for given in (baseline, new) for run in given.stores])
-            contents = [
-                self._load_side(side, given, steps, options.ranks)
-                for side, given, steps in zip(
-                    SIDES, (baseline, new), (options.base_steps, options.new_steps), strict=True
-                )
-            ]
+            contents = self._load_sides((baseline, new), options)
+            if self._asked("compare/setup/has_short_names"):  # of one capture, perhaps: both sides need them
+                self._forget()
+                self._macros += _KNOWN_SHORT
+                contents = self._load_sides((baseline, new), options)
             if options.base_steps == options.new_steps:
                 self.shared = [Shared(run, contents[0][key]) for key, run in contents[1].items() if key in contents[0]]
             self._run_folder("compare")
@@ -253,8 +255,8 @@ class Rollups:
                     name, skipped = running.pop(finished)
                     finished.result()
                     self._empty.ran(name, skipped=skipped)
-                    if name == _DIVISOR and not skipped and self._asked("compare/any_order"):
-                        self._macros.append("compare/plain_mean")
+                    if name == _DIVISOR and not skipped and self._asked("compare/setup/any_order"):
+                        self._macros.append("compare/setup/plain_mean")
                     order.done(name)
         finally:
             wait(running)
@@ -264,21 +266,38 @@ class Rollups:
         ((value,),) = self._con.execute(resources.sql(name)).fetchall()
         return value
 
+    def _load_sides(self, sides: Sequence[SideInput], options: CompareOptions) -> list[dict[str, RunStore]]:
+        self._weigh_names([run for given in sides for run in given.stores])
+        return [
+            self._load_side(side, given, steps, options.ranks)
+            for side, given, steps in zip(SIDES, sides, (options.base_steps, options.new_steps), strict=True)
+        ]
+
+    def _forget(self) -> None:
+        """Drops what was loaded."""
+        for (table,) in self._con.execute(resources.sql("compare/setup/loaded")).fetchall():
+            self._con.execute(f'DROP TABLE "{table}"')
+        self._empty = resources.EmptyTables()
+        self._macros.clear()
+        self._replaced = dict.fromkeys(self._cursors, 0)
+        self.copies.clear()
+
     def _weigh_names(self, runs: Sequence[RunStore]) -> None:
         """Finds the names that keep rows of their own, if a store has very many."""
-        for run in runs:
-            if not _is_large(run):
-                continue
+        db.set_variable(self._con, "most_names", MOST_NAMES)
+        for run in filter(_is_large, runs):
             with self._attached(run):
-                if self._asked("compare/many_names"):
+                if self._asked("compare/setup/many_names"):
                     break
         else:
             return
+        for name in ("compare/macro", *self._macros):
+            self._con.execute(resources.sql(name))
         for run in runs:
             with self._attached(run):
-                self._con.execute(resources.sql("compare/weight"))
-        self.most_names = self._asked("compare/head")
-        self._macros.append("compare/head_name")
+                self._con.execute(resources.sql("compare/setup/weight"))
+        self.most_names = self._asked("compare/setup/head")
+        self._macros.append("compare/setup/head_name")
 
     def _load_side(
         self, side: SideName, given: SideInput, steps: Sequence[int] | None, ranks: Sequence[int] | None

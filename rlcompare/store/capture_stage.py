@@ -115,6 +115,7 @@ class _Reader:
             self._done(part)
         self._remove_strays()
         redact(self._con)
+        self._shorten_names()
         for (number,) in db.run(self._con, resources.sql("normalize/is_usable")):
             path = self.readable[number].capture.path
             remedy = "Parse or collect it again, or pass another folder"
@@ -130,6 +131,18 @@ class _Reader:
             message = f"tasks, operators and marks that are more than a week from the others were left out ({count})"
             name = self.readable[number].capture.path.name
             self._report(number, Finding("warning", "damaged_time", f"{name}: {message}"))
+
+    def _shorten_names(self) -> None:
+        """Shorten the long names of captures that have very many of them. After ``redact``, which needs whole names."""
+        found = dict(db.run(self._con, resources.sql("normalize/long_names")))
+        if not found:
+            return
+        db.set_variable(self._con, "long_names", list(found))
+        db.run(self._con, resources.sql("normalize/shorten"))
+        for number, count in found.items():
+            name = self.readable[number].capture.path.name
+            message = f"names of more than 128 characters were cut ({count}), as all of them together are very long"
+            self._report(number, Finding("info", "short_names", f"{name}: {message}"))
 
     def reduce(self) -> None:
         """Normalise the rows of all captures, and make the rollups."""

@@ -10,12 +10,17 @@ from typing import Any
 import duckdb
 
 from rlcompare import db, resources, temporary
+from rlcompare.secret import SUSPICIOUS
 from rlcompare.store.clean_copy import write_again
 from rlcompare.store.redaction import is_redacted
 
 LEAST_MEMORY_BYTES = 128 * 2**20
 """DuckDB's memory limit for small captures; for a large capture it is the size of its files. Down to a point, a lower
 limit is faster, because fresh pages cost more than spilled ones."""
+
+
+MOST_LONG_TEXT = 32_000_000
+"""If the long names of kernels and operators of a capture take more bytes, they are cut (sql/normalize/shorten.sql)."""
 
 
 class Cancelled(BaseException):
@@ -80,6 +85,8 @@ def create_tables(con: duckdb.DuckDBPyConnection, keep_events: bool) -> None:
     run_all(con, resources.sql_names("schema/stage") + resources.sql_names("sources/macro"))
     con.execute("SET search_path = 'memory.main,store.main'")
     db.set_variable(con, "keep_events", keep_events)
+    db.set_variable(con, "suspicious", SUSPICIOUS)
+    db.set_variable(con, "most_long_text", MOST_LONG_TEXT)
 
 
 def run_all(con: duckdb.DuckDBPyConnection, names: Iterable[str]) -> None:

@@ -33,7 +33,8 @@ def redact(con: duckdb.DuckDBPyConnection, tables: Sequence[str] | None = None) 
         database, table, column = columns[number]
         changes = [{"old": old, "new": new} for old in texts if (new := redacted(old)) != old]
         if changes:
-            con.execute(
+            db.run(
+                con,
                 f'UPDATE "{database}".main."{table}" SET "{column}" = change.new FROM ({_CHANGES}) AS change'  # noqa: S608
                 f' WHERE "{column}" = change.old',
                 db.as_parameter(changes),
@@ -56,7 +57,7 @@ def _suspicious(con: duckdb.DuckDBPyConnection, columns: Sequence[tuple[str, str
         " judged AS MATERIALIZED (SELECT number, text, regexp_matches(text, ?) AS found FROM texts)"
         " SELECT number, text FROM judged WHERE found"
     )
-    return con.execute(query, [SUSPICIOUS]).fetchall()
+    return db.run(con, query, [SUSPICIOUS])
 
 
 def is_redacted(con: duckdb.DuckDBPyConnection) -> bool:

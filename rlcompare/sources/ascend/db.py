@@ -214,6 +214,8 @@ def _read(
         failed = _run(con, name)
         if name == "sources/ascend_db/text" and (failed or has_undecodable(con, "text_by_id")):
             failed = [failure] if (failure := _decode_texts(con, report, path, capture_id)) else []
+        if name == "sources/ascend_db/text" and not failed and _has_much_text(con):
+            _run(con, "sources/ascend_db/short_text")
         failures += failed
     if failures:
         report(damaged(path, failures, capture_id))
@@ -234,6 +236,11 @@ def _run(con: duckdb.DuckDBPyConnection, name: str) -> list[Failure]:
         finally:
             con.execute("SET sqlite_all_varchar = false")
     return [failure] if failure else []
+
+
+def _has_much_text(con: duckdb.DuckDBPyConnection) -> bool:
+    query = "SELECT coalesce(sum(strlen(value)), 0) > getvariable('most_long_text') FROM text_by_id"
+    return bool(con.execute(query).fetchall()[0][0])
 
 
 def _decode_texts(con: duckdb.DuckDBPyConnection, report: Report, path: Path, capture_id: int) -> Failure | None:

@@ -1,7 +1,7 @@
 -- The account of one run, summed over the selected steps, slowest device only. Of steps in which no device ran anything, that of the first
 -- device. Kernels are named by their type, if known.
 -- Variables: run, side.
--- Depends on c_time, is_head, r_account, r_time.
+-- Depends on c_time, is_head, known_as, r_account, r_time.
 -- Nothing without c_time, r_account.
 CREATE TABLE IF NOT EXISTS c_account (
     side VARCHAR NOT NULL,
@@ -22,7 +22,9 @@ WITH idle AS (   -- steps without a slowest device
     SELECT capture, step, min(device_id) AS device_id FROM store.r_account
     WHERE (capture, step) NOT IN (SELECT capture, step FROM store.r_time) GROUP BY capture, step
 ), named AS (
-    SELECT *, is_head(subject) OR is_head(op_type) AS head FROM store.r_account
+    SELECT * REPLACE (known_as(subject) AS subject, known_as(op_type) AS op_type, known_as(host_op) AS host_op),
+           is_head(known_as(subject)) OR is_head(known_as(op_type)) AS head
+    FROM store.r_account
 )
 SELECT t.side, t.run, t.capture, r.phase, r.kind, CASE WHEN r.head OR r.subject IS NULL THEN r.subject ELSE '(others)' END,
        CASE WHEN r.head OR r.op_type IS NULL THEN r.op_type ELSE '(others)' END, r.host_op, r.core_type, r.input_dtypes, sum(r.pieces), sum(r.ns)

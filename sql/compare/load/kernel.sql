@@ -1,7 +1,7 @@
 -- Kernels of one run, summed over the selected steps, slowest device only. If a capture has no kernels but the profiler's own totals, these
 -- are used.
 -- Variables: run, side.
--- Depends on c_capture, c_peak, c_time, is_head, r_kernel, sum_if_known.
+-- Depends on c_capture, c_peak, c_time, is_head, known_as, r_kernel, sum_if_known.
 -- Nothing without r_kernel.
 CREATE TABLE IF NOT EXISTS c_kernel (
     side VARCHAR NOT NULL,
@@ -50,7 +50,9 @@ WITH stepless AS (
     JOIN c_capture AS c ON c.capture = k.capture AND c.side = getvariable('side') AND c.run = getvariable('run')
     WHERE k.capture IN (FROM stepless)
 ), named AS (
-    SELECT *, is_head(name) OR is_head(op_type) AS head FROM counted
+    SELECT * REPLACE (known_as(name) AS name, known_as(op_type) AS op_type, known_as(host_op) AS host_op),
+           is_head(known_as(name)) OR is_head(known_as(op_type)) AS head
+    FROM counted
 )
 SELECT k.side, k.run, k.capture, k.whole, k.phase,
        CASE WHEN k.head OR k.name IS NULL THEN k.name ELSE '(others)' END, CASE WHEN k.head OR k.op_type IS NULL THEN k.op_type ELSE '(others)' END,

@@ -17,6 +17,9 @@ WHERE message IS NOT NULL AND NOT EXISTS (FROM text_by_id AS t WHERE t.capture =
 UNION ALL
 SELECT capture, 3, 'warning', 'shortened_text', count(*) || ' texts of more than 10,000 characters were cut' FROM text_by_id WHERE shortened GROUP BY capture
 UNION ALL
+SELECT capture, 3, 'info', 'short_names', 'names of more than 128 characters were cut (' || count(*) || '), as all of them together are very long'
+FROM text_by_id WHERE is_short GROUP BY capture
+UNION ALL
 SELECT capture, 4, 'warning', 'damaged_time', unusable || ' device tasks have no usable time and were left out'
 FROM (
     SELECT l.capture, l.tasks - coalesce(u.tasks, 0) - coalesce(r.repeated, 0) AS unusable
