@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fnmatch import fnmatchcase
+from typing import TypeVar
 
 from rlcompare.metrics import entry
 from rlcompare.model.words import Polarity
+
+T = TypeVar("T")
 
 LOWER, HIGHER, NEUTRAL = Polarity.LOWER, Polarity.HIGHER, Polarity.NEUTRAL
 
@@ -54,6 +58,9 @@ _UNITS = (
     ("timing_s/*", "s"),  # timers of the user's own; no direction of them is better
 )
 
+_STARTS = tuple({pattern.split("*")[0] for pattern, _ in (*_POLARITIES, *_UNITS)})
+"""How the names begin that a pattern matches."""
+
 WORKLOAD = {
     "perf/total_num_tokens": "workload.total_tokens",
     "response_length/mean": "workload.response_length_mean",
@@ -71,7 +78,7 @@ def polarity_of(metric: str) -> Polarity:
         return _TIME_POLARITIES[metric]
     if (known := entry(metric)) is not None:
         return known.polarity
-    return next((polarity for pattern, polarity in _POLARITIES if fnmatchcase(metric, pattern)), NEUTRAL)
+    return _of_first(metric, _POLARITIES, NEUTRAL)
 
 
 def unit_of(metric: str) -> str:
@@ -80,7 +87,14 @@ def unit_of(metric: str) -> str:
         return "ms"
     if (known := entry(metric)) is not None:
         return known.unit
-    return next((unit for pattern, unit in _UNITS if fnmatchcase(metric, pattern)), "")
+    return _of_first(metric, _UNITS, "")
+
+
+def _of_first(metric: str, patterns: Sequence[tuple[str, T]], default: T) -> T:
+    """What stands beside the first pattern that a metric matches."""
+    if not metric.startswith(_STARTS):  # most names are training's
+        return default
+    return next((found for pattern, found in patterns if fnmatchcase(metric, pattern)), default)
 
 
 def kind_of(member: str) -> str:

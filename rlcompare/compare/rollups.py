@@ -40,11 +40,24 @@ _LONG_TABLE = 50_000
 MOST_NAMES = 10_000
 """If a store has more names of one kind, half as many keep rows of their own, and the others are added up."""
 
+MOST_VALUES = 250_000
+"""If training logged more values, metrics are compared in parts of about as many: they do not depend on each other."""
+
 _LARGE_BYTES = 4 * 2**20
 """Smaller stores are not searched for very many names."""
 
 _KNOWN_SHORT = ("sources/macro/bare_name", "sources/macro/short_name", "compare/setup/known_short")
-_DIVISOR = "compare/divisor"
+_DIVISOR, _METRIC = "compare/divisor", "compare/metric"
+_IN_PARTS = ("compare/judged", "compare/watched")
+_ROWS_IN_PARTS = (
+    records.Divergence,
+    records.LongStep,
+    records.MetricAggregate,
+    records.MetricSample,
+    records.TimerNoise,
+)
+"""What is computed for each metric on its own: files that fill a table, and records in the order of the names."""
+
 _OF_STEPS = ("c_metric", "c_judged", "c_watched")
 """Tables of training's metrics: long ones have short results."""
 
@@ -123,6 +136,8 @@ class Rollups:
         """Files with macros that replace those of the same name, as soon as it is known that they may."""
         self._replaced: dict[duckdb.DuckDBPyConnection, int] = dict.fromkeys(self._cursors, 0)
         """How many of them a cursor has. A temporary macro belongs to one."""
+        self._parts: list[tuple[str, str]] = []
+        """The parts in which metrics are compared, as their first and last names; empty: all at once."""
         self.most_names: int | None = None
         """The most names of one kind, if those with the least time are added up; else None."""
         self.given: dict[SideName, SideInput] = {}
@@ -212,7 +227,9 @@ class Rollups:
         if self._empty.skips(f"compare/{name}"):
             return []
         with self._cursor() as cursor:
-            return self._fetched(cursor, record)
+            if record not in _ROWS_IN_PARTS:
+                return self._fetched(cursor, record)
+            return [row for _ in self._parts_on(cursor) for row in self._fetched(cursor, record)]
 
     def _fetched(self, con: duckdb.DuckDBPyConnection, record: type[R]) -> list[R]:
         name = query_of(record)
@@ -238,8 +255,18 @@ class Rollups:
         with self._cursor() as cursor:
             if skipped:
                 db.run_without_rows(cursor, resources.sql(name))
-            else:
+                return
+            for _ in self._parts_on(cursor) if name in _IN_PARTS else [None]:
                 cursor.execute(resources.sql(name))
+
+    def _parts_on(self, cursor: duckdb.DuckDBPyConnection) -> Iterator[None]:
+        """Goes through the parts of the metrics: statements on this connection compute one after the other."""
+        if not self._parts:
+            yield
+        for first, last in self._parts:
+            db.set_variable(cursor, "first_name", first)
+            db.set_variable(cursor, "last_name", last)
+            yield
 
     def _run_folder(self, folder: str) -> None:
         """Runs the files of a folder, each one as soon as its dependencies have run."""
@@ -257,6 +284,8 @@ class Rollups:
                     self._empty.ran(name, skipped=skipped)
                     if name == _DIVISOR and not skipped and self._asked("compare/setup/any_order"):
                         self._macros.append("compare/setup/plain_mean")
+                    if name == _METRIC and not skipped:
+                        self._divide_metrics()
                     order.done(name)
         finally:
             wait(running)
@@ -265,6 +294,13 @@ class Rollups:
         """The one value that a file returns."""
         ((value,),) = self._con.execute(resources.sql(name)).fetchall()
         return value
+
+    def _divide_metrics(self) -> None:
+        ((values,),) = self._con.execute("SELECT count(*) FROM c_metric").fetchall()
+        if values > MOST_VALUES:
+            db.set_variable(self._con, "most_values", MOST_VALUES)
+            self._parts = self._con.execute(resources.sql("compare/setup/metric_parts")).fetchall()
+            self._macros.append("compare/setup/part_of")
 
     def _load_sides(self, sides: Sequence[SideInput], options: CompareOptions) -> list[dict[str, RunStore]]:
         self._weigh_names([run for given in sides for run in given.stores])

@@ -159,10 +159,10 @@ def entry(name: str, trainer: str = "main") -> Entry | None:
 
     Without an entry for this trainer, that of another trainer counts.
     """
-    exact, patterns = _index()
+    exact, pattern, of_pattern = _index()
     found = exact.get(name)
-    if found is None:
-        found = next((group for pattern, group in patterns if pattern.fullmatch(name)), None)
+    if found is None and (match := pattern.fullmatch(name)) is not None:
+        found = of_pattern[(match.lastindex or 0) - 1]
     return None if found is None else _of_trainer(found, trainer)
 
 
@@ -171,14 +171,15 @@ def _of_trainer(found: Iterable[Entry], trainer: str) -> Entry:
 
 
 @cache
-def _index() -> tuple[dict[str, list[Entry]], list[tuple[re.Pattern[str], list[Entry]]]]:
-    """The entries by exact name, and by pattern, the longest first."""
+def _index() -> tuple[dict[str, list[Entry]], re.Pattern[str], list[list[Entry]]]:
+    """The entries by exact name, and those by pattern: one pattern with a group for each, the longest first."""
     by_name: dict[str, list[Entry]] = {}
     for one in entries():
         by_name.setdefault(one.name, []).append(one)
     patterns = sorted((name for name in by_name if "*" in name), key=lambda name: (-len(name), name))
-    made = [(re.compile(".*".join(map(re.escape, name.split("*"))), re.DOTALL), by_name[name]) for name in patterns]
-    return {name: found for name, found in by_name.items() if "*" not in name}, made
+    groups = "|".join("(" + ".*".join(map(re.escape, name.split("*"))) + ")" for name in patterns)
+    exact = {name: found for name, found in by_name.items() if "*" not in name}
+    return exact, re.compile(groups, re.DOTALL), [by_name[name] for name in patterns]
 
 
 def _entry(row: Mapping[str, str]) -> Entry:

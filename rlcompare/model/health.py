@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 
 ABOUT = 0.1
 
@@ -92,6 +93,7 @@ def _ranges(metric: str, settings: Mapping[str, str]) -> tuple[HealthRange, ...]
     return correction_ranges(of_sequences=of_sequences, bypass=metric.startswith(BYPASS))
 
 
+@cache
 def health_ranges(
     threshold: float | None = None,
     threshold_lower: float | None = None,
@@ -133,6 +135,7 @@ def health_ranges(
     return tuple(ranges)
 
 
+@cache
 def correction_ranges(*, of_sequences: bool = False, bypass: bool = False) -> tuple[HealthRange, ...]:
     """The ranges since 0.6.1, and that of the mean difference of probabilities, which verl logs in any mode.
 

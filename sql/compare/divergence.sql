@@ -1,14 +1,14 @@
 -- For each metric, the first step from which the sides stay apart: their values (means over runs) are more than 1 % apart, or only one of
 -- them is a number, in this step, in the next one, and from there on in all but one of any ten neighbouring steps. So a step that differs by
 -- luck is none. Times and other measures of the machines are left out.
--- Depends on c_metric, c_metric_entry, c_metric_name.
+-- Depends on c_metric, c_metric_entry, c_metric_name, in_part.
 -- Nothing without c_metric, c_metric_name.
 WITH told AS (
     SELECT DISTINCT CAST(name AS metric_name) AS name FROM c_metric_name
     WHERE NOT regexp_matches(name, '^(timing_s|prometheus)/') AND name NOT IN (SELECT name FROM c_metric_entry WHERE of_machine)
 ), per_step AS (   -- the order of summation may change the last bit of a mean, which is no matter here
     SELECT name, step, avg(value) FILTER (side = 'baseline') AS baseline, avg(value) FILTER (side = 'new') AS new
-    FROM c_metric SEMI JOIN told USING (name) WHERE step IS NOT NULL
+    FROM c_metric SEMI JOIN told USING (name) WHERE step IS NOT NULL AND in_part(name)
     GROUP BY name, step HAVING bool_or(side = 'baseline') AND bool_or(side = 'new')
 ), compared AS (
     SELECT name, step,

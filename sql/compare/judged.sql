@@ -2,11 +2,19 @@
 -- without a profiler, only these count. For speed and workload metrics, warm-up steps do not count: those that the run marks as such, else
 -- the first step if at least three others remain. For a metric that both sides have, only steps that both sides logged count, because later
 -- steps come from a better trained model. If they share no step, all steps count.
--- Depends on c_metric, c_metric_entry.
+-- Depends on c_metric, c_metric_entry, in_part.
 -- Nothing without c_metric.
-CREATE TABLE c_judged AS
+CREATE TABLE IF NOT EXISTS c_judged (
+    side ENUM('baseline', 'new') NOT NULL,
+    run INTEGER NOT NULL,
+    name metric_name NOT NULL,
+    step BIGINT,
+    value DOUBLE NOT NULL,
+    grade INTEGER NOT NULL    -- 0: without a profiler, 1: with it, 2: warm-up
+);
+INSERT INTO c_judged
 WITH logged AS (
-    SELECT side, run, name, max(step) = 0 AS only_zero FROM c_metric WHERE value IS NOT NULL GROUP BY ALL
+    SELECT side, run, name, max(step) = 0 AS only_zero FROM c_metric WHERE value IS NOT NULL AND in_part(name) GROUP BY ALL
 ), kind AS (
     SELECT l.*, coalesce(e.of_machine OR e.of_work, regexp_matches(l.name, '^(timing_s/|prometheus/|workload\.)')) AS speed
     FROM logged AS l LEFT JOIN c_metric_entry AS e USING (side, run, name)
@@ -14,7 +22,7 @@ WITH logged AS (
     SELECT m.side, m.run, m.name, m.step, m.value, m.warmup, k.speed,
            CASE WHEN k.speed AND m.warmup THEN 2 WHEN m.profiled THEN 1 ELSE 0 END AS grade
     FROM c_metric AS m JOIN kind AS k USING (side, run, name)
-    WHERE m.value IS NOT NULL AND (m.step IS DISTINCT FROM 0 OR k.only_zero)
+    WHERE m.value IS NOT NULL AND in_part(m.name) AND (m.step IS DISTINCT FROM 0 OR k.only_zero)
 ), best AS (
     SELECT side, run, name, grade, min(step) AS first, count(*) AS steps FROM graded GROUP BY side, run, name, grade
     QUALIFY grade = min(grade) OVER (PARTITION BY side, run, name)

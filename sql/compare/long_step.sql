@@ -1,17 +1,17 @@
 -- The steps in which a timer takes far longer than in the others, per run: by four standard deviations (from the median absolute deviation),
 -- and by a fifth. `steps` and their `amounts` are NULL where there are none. Amounts and means are in seconds; `error` is the standard error of
 -- the mean of the others. `first` and `last`: the steps that the run logged at all. Runs of fewer than eight steps tell nothing.
--- Depends on c_judged, c_metric.
+-- Depends on c_judged, c_metric, in_part.
 -- Nothing without c_judged, c_metric.
 WITH timed AS (
     SELECT side, run, name, step, value, median(value) OVER (PARTITION BY side, run, name) AS usual, count(*) OVER (PARTITION BY side, run, name) AS of_steps
-    FROM c_judged WHERE starts_with(name, 'timing_s/') AND step IS NOT NULL
+    FROM c_judged WHERE in_part(name) AND starts_with(name, 'timing_s/') AND step IS NOT NULL
 ), spread AS (
     SELECT *, 1.4826 * median(abs(value - usual)) OVER (PARTITION BY side, run, name) AS deviation FROM timed WHERE of_steps >= 8
 ), judged AS (
     SELECT *, value - usual > greatest(4 * deviation, 0.2 * usual) AS is_long FROM spread
 ), logged AS (
-    SELECT side, run, name, min(step) AS first, max(step) AS last FROM c_metric WHERE value IS NOT NULL AND step > 0 GROUP BY ALL
+    SELECT side, run, name, min(step) AS first, max(step) AS last FROM c_metric WHERE in_part(name) AND value IS NOT NULL AND step > 0 GROUP BY ALL
 )
 SELECT j.side, j.run, j.name, any_value(l.first) AS first, any_value(l.last) AS last, any_value(j.of_steps) AS of_steps,
        list(j.step ORDER BY j.step) FILTER (is_long) AS steps, list(j.value ORDER BY j.step) FILTER (is_long) AS amounts,

@@ -4,9 +4,13 @@
 -- sum_if_known(amount): the sum of amounts; NULL if one of them is unknown.
 -- is_head(text): whether a name has rows of its own; all have, unless there are very many (head_name).
 -- known_as(name): the name that both sides have for it; the name itself, unless one side has shortened it (known_short).
+-- in_part(name): whether a metric belongs to the part of the metrics that is computed now; all do, unless there are very many values (part_of).
+-- middle_of(a, b, c): the median of three numbers.
 -- Run by name: on each connection, because a temporary macro belongs to one.
 CREATE OR REPLACE TEMP MACRO side_mean(amount, divisor, wanted) AS
     sum(amount / divisor ORDER BY divisor) FILTER (WHERE wanted);
 CREATE OR REPLACE TEMP MACRO known_as(name) AS name;
+CREATE OR REPLACE TEMP MACRO in_part(name) AS TRUE;
+CREATE OR REPLACE TEMP MACRO middle_of(a, b, c) AS greatest(least(a, b), least(greatest(a, b), c));
 CREATE OR REPLACE TEMP MACRO is_head(text) AS TRUE;
 CREATE OR REPLACE TEMP MACRO sum_if_known(amount) AS CASE WHEN count(amount) = count(*) THEN sum(amount) END;

@@ -1,15 +1,15 @@
 -- Aggregates of each metric over the values that count, per run: median, mean of the middle 80 %, 5th and 95th percentile (values of steps), and
 -- the highest and the lowest mean of ten neighbouring steps (of all, if there are fewer).
--- Depends on c_judged.
+-- Depends on c_judged, in_part.
 -- Nothing without c_judged.
 WITH windowed AS (
     SELECT side, run, name, step, avg(value) OVER (PARTITION BY side, run, name ORDER BY step ROWS 9 PRECEDING) AS mean,
            row_number() OVER (PARTITION BY side, run, name ORDER BY step) AS place
-    FROM c_judged
+    FROM c_judged WHERE in_part(name)
 ), counted AS (
-    SELECT side, run, name, count(*) AS steps FROM c_judged GROUP BY side, run, name
+    SELECT side, run, name, count(*) AS steps FROM c_judged WHERE in_part(name) GROUP BY side, run, name
 ), sorted AS (
-    SELECT side, run, name, count(*) AS steps, list(value ORDER BY value) AS of FROM c_judged GROUP BY side, run, name
+    SELECT side, run, name, count(*) AS steps, list(value ORDER BY value) AS of FROM c_judged WHERE in_part(name) GROUP BY side, run, name
 ), extreme AS (
     SELECT w.side, w.run, w.name, max(w.mean) AS highest, min(w.mean) AS lowest
     FROM windowed AS w JOIN counted AS c USING (side, run, name) WHERE w.place >= least(10, c.steps) GROUP BY w.side, w.run, w.name

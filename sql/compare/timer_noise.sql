@@ -1,10 +1,13 @@
--- How far the mean of each metric may be off by luck, per run: the standard error over the steps that count, for as many independent steps
+-- How far the mean of each metric that is known may be off by luck, per run: the standard error over the steps that count, for as many independent steps
 -- as the correlation of neighbouring steps leaves. The line through the steps is no luck: what it rises by, the steps of the other side do as
 -- well, or there is a reason for it. Too few steps tell no line from luck. Unknown for two steps or fewer.
--- Depends on c_judged.
--- Nothing without c_judged.
-WITH fitted AS (
-    SELECT side, run, name, CASE WHEN count(step) >= 24 THEN regr_slope(value, step ORDER BY step) END AS slope FROM c_judged GROUP BY ALL
+-- Depends on c_judged, c_metric_entry, c_metric_name, in_part.
+-- Nothing without c_judged, c_metric_name.
+WITH told AS (   -- those that may explain a time
+    SELECT DISTINCT CAST(name AS metric_name) AS name FROM c_metric_name
+    WHERE name IN (SELECT name FROM c_metric_entry) OR regexp_matches(name, '^(timing_s/|prometheus/|workload\.)')
+), fitted AS (
+    SELECT side, run, name, CASE WHEN count(step) >= 24 THEN regr_slope(value, step ORDER BY step) END AS slope FROM c_judged SEMI JOIN told USING (name) WHERE in_part(name) GROUP BY ALL
 ), rest AS (
     SELECT side, run, name, step, value - coalesce(slope * step, 0) AS value, CASE WHEN slope IS NULL THEN 1 ELSE 2 END AS fixed
     FROM c_judged JOIN fitted USING (side, run, name)

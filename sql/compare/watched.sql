@@ -1,9 +1,29 @@
 -- The metrics that tell whether training is healthy (docs/metrics.md, "Stability"), by step. Step 0 is validation before training and does
 -- not count. `what` says how `rlcompare/compare/stability.py` judges a metric. Counts that a job sums up from its start are turned into their
 -- increase. `mean` and `middle` (the median) are those of the last five steps that have a number, or of all steps if there are fewer.
--- Depends on c_metric, c_metric_name.
+-- Depends on c_metric, c_metric_name, in_part, middle_of.
 -- Nothing without c_metric, c_metric_name.
-CREATE TABLE c_watched AS
+CREATE TABLE IF NOT EXISTS c_watched (
+    side ENUM('baseline', 'new') NOT NULL,
+    run INTEGER NOT NULL,
+    name metric_name NOT NULL,
+    given metric_name NOT NULL,
+    what VARCHAR NOT NULL,
+    step BIGINT,
+    value DOUBLE,
+    before DOUBLE,
+    shared BOOLEAN NOT NULL,
+    place BIGINT,
+    steps BIGINT,
+    tenth BIGINT,
+    shared_left BIGINT,
+    shared_tenth BIGINT,
+    window_step BIGINT,
+    all_shared BOOLEAN,
+    mean DOUBLE,
+    middle DOUBLE
+);
+INSERT INTO c_watched BY NAME
 WITH chosen AS (   -- no name matches two patterns
     SELECT DISTINCT CAST(name AS metric_name) AS name, CASE
         WHEN regexp_matches(name, '^actor/entropy(_loss)?$') THEN 'entropy'
@@ -31,11 +51,11 @@ WITH chosen AS (   -- no name matches two patterns
         WHEN regexp_matches(name, '^fully_async/(.*/)?dropped(_stale)?_samples$') THEN 'evicted_count'
     END AS what FROM c_metric_name WHERE what IS NOT NULL
 ), met AS (
-    SELECT name, step FROM c_metric SEMI JOIN chosen USING (name) GROUP BY name, step HAVING bool_or(side = 'baseline') AND bool_or(side = 'new')
+    SELECT name, step FROM c_metric SEMI JOIN chosen USING (name) WHERE in_part(name) GROUP BY name, step HAVING bool_or(side = 'baseline') AND bool_or(side = 'new')
 ), given AS (
     SELECT m.side, m.run, m.name, m.given, c.what, m.step, m.value, b.name IS NOT NULL AS shared
     FROM c_metric AS m JOIN chosen AS c USING (name) LEFT JOIN met AS b ON b.name = m.name AND b.step IS NOT DISTINCT FROM m.step
-    WHERE m.step IS DISTINCT FROM 0
+    WHERE m.step IS DISTINCT FROM 0 AND in_part(m.name)
 ), grown AS (
     SELECT * REPLACE (value - coalesce(lag(value) OVER (PARTITION BY side, run, name ORDER BY step), 0) AS value)
     FROM given WHERE what LIKE '%\_count' ESCAPE '\'
@@ -45,7 +65,7 @@ WITH chosen AS (   -- no name matches two patterns
     SELECT side, run, name, count(*) AS steps, count(*) FILTER (shared) AS shared_steps FROM grown WHERE value IS NOT NULL GROUP BY ALL
 ), placed AS (   -- steps without a number have no place
     SELECT *, row_number() OVER known AS place, lag(value) OVER known AS before,
-           [lag(value, 4) OVER known, lag(value, 3) OVER known, lag(value, 2) OVER known, lag(value) OVER known, value] AS values,
+           lag(value, 2) OVER known AS second, lag(value, 3) OVER known AS third, lag(value, 4) OVER known AS fourth,
            coalesce(lag(step, 4) OVER known, first_value(step) OVER known) AS first, bool_and(shared) OVER five AS all_shared,
            count(*) FILTER (shared) OVER so_far AS shared_place
     FROM grown JOIN counted USING (side, run, name) WHERE value IS NOT NULL
@@ -57,8 +77,10 @@ SELECT side, run, name, given, what, step, value, before, shared, place, steps, 
        CASE WHEN shared THEN shared_steps - shared_place END AS shared_left,
        CASE WHEN shared THEN greatest(shared_steps // 10, least(3, (shared_steps + 1) // 2)) END AS shared_tenth,
        first AS window_step, all_shared,
-       CASE WHEN place >= least(5, steps) THEN list_avg(values) END AS mean,
-       CASE WHEN place >= least(5, steps) THEN list_median(values) END AS middle
+       CASE WHEN place >= 5 THEN (fourth + third + second + before + value) / 5
+            WHEN place = steps THEN list_avg([third, second, before, value]) END AS mean,
+       CASE WHEN place >= 5 THEN middle_of(greatest(least(before, second), least(third, fourth)), least(greatest(before, second), greatest(third, fourth)), value)
+            WHEN place = steps THEN list_median([third, second, before, value]) END AS middle
 FROM placed
 UNION ALL BY NAME
 SELECT side, run, name, given, what, step, value, shared FROM grown WHERE value IS NULL;

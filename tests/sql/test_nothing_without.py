@@ -74,18 +74,18 @@ def test_tables_made_of_queries(con: duckdb.DuckDBPyConnection) -> None:
         text = resources.sql(name)
         if not any(filled(text)) or name == "compare/metric":  # that one drops what it is made of
             continue
-        last = re.findall(r"(?m)^CREATE TABLE (\w+) AS", text)[-1]
+        tables_made = re.findall(r"(?m)^CREATE TABLE (?:IF NOT EXISTS )?(\w+)", text)
         rows, columns = {}, {}
         for way in ("full", "empty", "skipped"):
             con.execute("BEGIN")
-            for made_before in re.findall(r"(?m)^CREATE TABLE (\w+) AS", text):
+            for made_before in tables_made:
                 con.execute(f"DROP TABLE {made_before}")
             for view in re.findall(r"(?m)^CREATE VIEW (\w+)", text):
                 con.execute(f"DROP VIEW {view}")
             empty(con, () if way == "full" else tables)
             (db.run_without_rows if way == "skipped" else duckdb.DuckDBPyConnection.execute)(con, text)
-            rows[way] = con.execute(f"FROM {last}").fetchall()
-            columns[way] = con.execute(f"DESCRIBE {last}").fetchall()
+            rows[way] = con.execute(f"FROM {tables_made[-1]}").fetchall()
+            columns[way] = con.execute(f"DESCRIBE {tables_made[-1]}").fetchall()
             con.execute("ROLLBACK")
         assert not rows["empty"], (name, tables)
         assert not rows["skipped"], name

@@ -13,12 +13,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
+from typing import TypeVar
 
 from rlcompare.errors import InputError
 from rlcompare.metrics.catalogue import step_timers
 from rlcompare.sources.metrics.values import Metrics
 
 _ALIKE = 0.5
+
+V = TypeVar("V")
 
 
 @dataclass(frozen=True)
@@ -37,7 +40,7 @@ class Job:
     last_line: int
     first_step: int
     last_step: int
-    rows: tuple[int, ...]
+    rows: Sequence[int]
 
 
 def keep_job(metrics: Metrics, path: Path, part: str) -> None:
@@ -66,10 +69,10 @@ def keep_job(metrics: Metrics, path: Path, part: str) -> None:
     if metrics.cut is not None and _reach(jobs, metrics.cut) != job.number:
         metrics.cut = None
     metrics.negative = [found for found in metrics.negative if found[:2] in kept]
-    metrics.lines = [metrics.lines[row] for row in job.rows]
-    metrics.steps = [metrics.steps[row] for row in job.rows]
-    metrics.names = [metrics.names[row] for row in job.rows]
-    metrics.values = [metrics.values[row] for row in job.rows]
+    metrics.lines = _of(metrics.lines, job.rows)
+    metrics.steps = _of(metrics.steps, job.rows)
+    metrics.names = _of(metrics.names, job.rows)
+    metrics.values = _of(metrics.values, job.rows)
 
 
 def _reach(jobs: Sequence[Job], line: int) -> int:
@@ -85,37 +88,45 @@ def jobs_of(metrics: Metrics) -> list[Job]:
 
 
 def _job(metrics: Metrics, number: int, rows: Sequence[int]) -> Job:
-    steps = [metrics.steps[row] for row in rows]
-    return Job(number, metrics.lines[rows[0]], metrics.lines[rows[-1]], min(steps), max(steps), tuple(rows))
+    steps = _of(metrics.steps, rows)
+    return Job(number, metrics.lines[rows[0]], metrics.lines[rows[-1]], min(steps), max(steps), rows)
 
 
-def _by_process(metrics: Metrics) -> list[list[int]]:
+def _of(values: list[V], rows: Sequence[int]) -> list[V]:
+    """The values of some rows."""
+    return values[rows.start : rows.stop] if isinstance(rows, range) else [values[row] for row in rows]
+
+
+def _by_process(metrics: Metrics) -> Sequence[Sequence[int]]:
     """Rows by process, where several processes logged the same metrics of the same steps in turn; else all rows."""
+    whole = range(len(metrics.lines))
+    if not metrics.owners:
+        return [whole]
     rows: dict[str, list[int]] = defaultdict(list)
     for row, line in enumerate(metrics.lines):
         rows[metrics.owners.get(line, "")].append(row)
     groups = list(rows.values())
     in_turn = any(a[0] < b[0] < a[-1] for a in groups for b in groups if a is not b)
     if "" in rows or not in_turn:
-        return [list(range(len(metrics.lines)))]
+        return [whole]
     keys = [{(metrics.steps[row], metrics.names[row]) for row in group} for group in groups]
     alike = all(len(a & b) >= _ALIKE * min(len(a), len(b)) for a, b in pairwise(sorted(keys, key=len, reverse=True)))
-    return groups if alike else [list(range(len(metrics.lines)))]
+    return groups if alike else [whole]
 
 
-def _by_step(metrics: Metrics, rows: Sequence[int]) -> list[list[int]]:
+def _by_step(metrics: Metrics, rows: Sequence[int]) -> list[Sequence[int]]:
     """Divides rows where the step number goes back to the first step or before it."""
     timers = step_timers()
     told = [(place, metrics.steps[row]) for place, row in enumerate(rows) if metrics.names[row] in timers]
     if not told:
         places = [(metrics.lines[row], metrics.steps[row]) for row in rows]
         told = [(place, at[1]) for place, at in enumerate(places) if place == 0 or places[place - 1] != at]
-    parts: list[list[int]] = []
+    parts: list[Sequence[int]] = []
     start, first = 0, told[0][1]
     for (before, last), (_, step) in pairwise(told):
         if step < last and step <= first:
             # Rows in between belong to the new job if their step is not later: it validates before it trains.
             begin = next(place for place in range(before + 1, len(rows)) if metrics.steps[rows[place]] <= step)
-            parts.append(list(rows[start:begin]))
+            parts.append(rows[start:begin])
             start, first = begin, step
-    return [*parts, list(rows[start:])]
+    return [*parts, rows[start:]]

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
+from threading import Lock
+from typing import TYPE_CHECKING
 
 import duckdb
 
@@ -16,7 +19,14 @@ from rlcompare.sources.metrics.prometheus_join import load_prometheus
 from rlcompare.sources.metrics.read import read_metrics
 from rlcompare.sources.metrics.values import Metrics
 
+if TYPE_CHECKING:
+    import pyarrow
+
 _SHOWN = 5
+_MANY = 1_000_000
+_ALONE = Lock()
+"""Held while many values are made into a table, of one run at a time: that takes much memory."""
+
 _NOT_FINITE = {"NaN": "NaN", "infinite": "infinite or beyond 1e100", "null": "null"}
 
 
@@ -73,7 +83,8 @@ def load_metrics(
     if profiled is None:
         configured = profiled_steps(config)
         profiled = None if configured is None and not captured else sorted({*(configured or ()), *captured})
-    _fill(con, read, profiled, warmup)
+    with _ALONE if sum(len(metrics.steps) for _, metrics in read) > _MANY else nullcontext():
+        _fill(con, read, profiled, warmup)
     for number, (source, metrics) in enumerate(read):
         for finding in (*_restarts(con, number, source.name), *findings_of(metrics, source)):
             report(finding)
@@ -110,35 +121,42 @@ def _fill(
     import pyarrow
 
     names = sorted({name for _, metrics in read for name in metrics.names})
-    numbers = {name: number for number, name in enumerate(names)}
-    parts = [
-        pyarrow.table(
-            {
-                "source": pyarrow.array([number] * len(metrics.steps), pyarrow.int32()),
-                "line": pyarrow.array(metrics.lines, pyarrow.int64()),
-                "step": pyarrow.array(metrics.steps, pyarrow.int64()),
-                "metric": pyarrow.array(list(map(numbers.__getitem__, metrics.names)), pyarrow.int32()),
-                "value": pyarrow.array(metrics.values, pyarrow.float64()),
-            }
-        )
-        for number, metrics in enumerate([metrics for _, metrics in read] or [Metrics()])
-    ]
-    given = {
-        "given_metric": pyarrow.concat_tables(parts),
-        "given_name": pyarrow.table({"id": range(len(names)), "name": pyarrow.array(names, pyarrow.string())}),
-    }
     db.set_variable(con, "metrics_sources", [source.name for source, _ in read], "VARCHAR[]")
     db.set_variable(con, "profiled_steps", None if profiled is None else list(profiled), "BIGINT[]")
     db.set_variable(con, "warmup_steps", None if warmup is None else list(warmup), "BIGINT[]")
-    for name, table in given.items():
-        con.register(name, table)
-    try:
-        con.execute("CREATE TEMP TABLE stage_metric AS FROM given_metric")
-        con.execute("CREATE TEMP TABLE stage_name AS FROM given_name")
-    finally:
-        for name in given:
-            con.unregister(name)
+    _stage(con, "stage_metric", _values_of([metrics for _, metrics in read] or [Metrics()], names))
+    _stage(con, "stage_name", pyarrow.table({"id": range(len(names)), "name": pyarrow.array(names, pyarrow.string())}))
     db.run(con, resources.sql("sources/run_directory/metric"))
+
+
+def _values_of(read: Sequence[Metrics], names: Sequence[str]) -> pyarrow.Table:
+    """All values. The lists that held them are emptied, because millions of values in both take much memory."""
+    import pyarrow
+
+    numbers = {name: number for number, name in enumerate(names)}
+    parts = []
+    for number, metrics in enumerate(read):
+        ids = pyarrow.array(list(map(numbers.__getitem__, metrics.names)), pyarrow.int32())
+        metrics.names.clear()
+        values = pyarrow.array(metrics.values, pyarrow.float64())
+        metrics.values.clear()
+        columns = {
+            "source": pyarrow.repeat(pyarrow.scalar(number, pyarrow.int32()), len(ids)),
+            "line": pyarrow.array(metrics.lines, pyarrow.int64()),
+            "step": pyarrow.array(metrics.steps, pyarrow.int64()),
+            "metric": ids,
+            "value": values,
+        }
+        parts.append(pyarrow.table(columns))
+    return pyarrow.concat_tables(parts)
+
+
+def _stage(con: duckdb.DuckDBPyConnection, name: str, rows: pyarrow.Table) -> None:
+    con.register("given", rows)
+    try:
+        con.execute(f"CREATE TEMP TABLE {name} AS FROM given")
+    finally:
+        con.unregister("given")
 
 
 def _restarts(con: duckdb.DuckDBPyConnection, number: int, name: str) -> Iterator[Finding]:

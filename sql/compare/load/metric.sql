@@ -22,21 +22,18 @@ INSERT INTO c_metric_name
 SELECT (SELECT count(*) FROM c_metric_name) + row_number() OVER (ORDER BY m.name), coalesce(a.canonical, m.name), m.name
 FROM (SELECT DISTINCT name FROM store.metric) AS m LEFT JOIN c_metric_alias AS a USING (name)
 WHERE m.name NOT IN (SELECT given FROM c_metric_name);
+CREATE OR REPLACE TEMP TABLE load_several AS   -- metrics that the run logs under several names
+SELECT n.name FROM (SELECT DISTINCT name FROM store.metric) AS m JOIN c_metric_name AS n ON n.given = m.name GROUP BY n.name HAVING count(*) > 1;
+CREATE OR REPLACE TEMP VIEW load_known AS
+SELECT m.step, n.id, n.name, n.given, m.profiled, m.warmup,
+       CASE WHEN abs(m.value) <= 1e100 AND (m.value BETWEEN 0 AND 366 * 86400 OR NOT starts_with(m.name, 'timing_s/')) THEN m.value END AS value
+FROM store.metric AS m JOIN c_metric_name AS n ON n.given = m.name
+WHERE NOT EXISTS (FROM c_catalogue AS c WHERE c.name = m.name AND c.unknown = m.value);
 INSERT INTO c_metric_value
-WITH known AS (
-    SELECT m.step, n.id, n.name, n.given, m.profiled, m.warmup,
-           CASE WHEN abs(m.value) <= 1e100 AND (m.value BETWEEN 0 AND 366 * 86400 OR NOT starts_with(m.name, 'timing_s/')) THEN m.value END AS value
-    FROM store.metric AS m JOIN c_metric_name AS n ON n.given = m.name
-    WHERE NOT EXISTS (FROM c_catalogue AS c WHERE c.name = m.name AND c.unknown = m.value)
-), several AS (   -- the run logs them under several names
-    SELECT n.name FROM (SELECT DISTINCT name FROM store.metric) AS m JOIN c_metric_name AS n ON n.given = m.name GROUP BY n.name HAVING count(*) > 1
-), one AS (
-    SELECT step, id, value, profiled, warmup FROM known WHERE name NOT IN (FROM several)
-    UNION ALL
-    SELECT step, id, value, profiled, warmup FROM known WHERE name IN (FROM several)
-    QUALIFY row_number() OVER (PARTITION BY step, name ORDER BY given <> name, given) = 1
-)
-SELECT getvariable('side'), getvariable('run'), step, id, value, profiled, warmup FROM one;
+SELECT getvariable('side'), getvariable('run'), step, id, value, profiled, warmup FROM load_known WHERE name NOT IN (FROM load_several);
+INSERT INTO c_metric_value   -- in a statement of its own: one for both would hold all values in between
+SELECT getvariable('side'), getvariable('run'), step, id, value, profiled, warmup FROM load_known WHERE name IN (FROM load_several)
+QUALIFY row_number() OVER (PARTITION BY step, name ORDER BY given <> name, given) = 1;
 CREATE OR REPLACE TEMP TABLE load_timed AS   -- by step, the values of early timers, if the run has no time of the step
 WITH value AS (
     SELECT v.step, n.name, n.given, v.value, v.profiled, v.warmup FROM c_metric_value AS v JOIN c_metric_name AS n ON n.id = v.metric

@@ -2,7 +2,8 @@
 -- ids are in the order of the names. If several sources have the same step and metric, the first
 -- source counts. If one source has it twice, as after a restart, the last value counts. The first step after a restart is warm-up. A
 -- restart is where the step number goes back, or where a step is measured again, or where a source begins later than another; a line that is
--- only printed again is none. Also makes metric_start(source, step).
+-- only printed again is none. Also makes metric_start(source, step) and
+-- metric_repeated(step, metric).
 -- Variables: metrics_sources (names by number, from 0), profiled_steps, warmup_steps (NULL: unknown).
 -- Depends on stage_metric, stage_name.
 CREATE OR REPLACE TEMP TABLE metric_start AS
@@ -15,9 +16,14 @@ WITH timed AS (
 )
 SELECT source, step FROM timed WHERE times > 1 AND (before > step OR before = step AND value IS DISTINCT FROM last)
 UNION SELECT source, step FROM begun WHERE step > (SELECT min(step) FROM begun);
+CREATE OR REPLACE TEMP TABLE metric_repeated AS
+SELECT step, metric FROM stage_metric GROUP BY step, metric HAVING count(*) > 1;
 INSERT INTO metric
-WITH last AS (
-    FROM stage_metric QUALIFY row_number() OVER (PARTITION BY step, metric ORDER BY source, line DESC, rowid DESC) = 1
+WITH last AS (   -- only few values are there several times, and only these have to be sorted
+    FROM stage_metric ANTI JOIN metric_repeated USING (step, metric)
+    UNION ALL
+    (SELECT s.* FROM stage_metric AS s SEMI JOIN metric_repeated USING (step, metric)
+     QUALIFY row_number() OVER (PARTITION BY s.step, s.metric ORDER BY s.source, s.line DESC, s.rowid DESC) = 1)
 )
 SELECT l.step, n.name, l.value, getvariable('metrics_sources')[l.source + 1], coalesce(list_contains(getvariable('profiled_steps'), l.step), FALSE),
        CASE WHEN l.step IN (SELECT step FROM metric_start) THEN TRUE ELSE list_contains(getvariable('warmup_steps'), l.step) END
