@@ -10,7 +10,7 @@ from math import fsum, sqrt
 from statistics import variance
 
 from rlcompare.compare.records import AccountMember, Frequency, KernelFact
-from rlcompare.compare.rows import NS_PER_MS, decompose
+from rlcompare.compare.rows import NS_PER_MS, OTHERS, decompose
 from rlcompare.compare.sequences import Edits
 from rlcompare.compare.timers import TrainingLog
 from rlcompare.compare.training import RarePhase
@@ -260,8 +260,11 @@ def change_of(row: Row, part: str) -> float | None:
 
 
 def operator_changes(rows: Sequence[Row]) -> tuple[OperatorChange, ...]:
-    """Kernels summed by operator, from rows that separate calls from time per call; largest change first."""
-    grouped = _grouped(row for row in rows if row["delta"] is not None)
+    """Kernels summed by operator, from rows that separate calls from time per call; largest change first.
+
+    Without ``OTHERS``: the mean time per call of different kernels tells nothing.
+    """
+    grouped = _grouped(row for row in rows if row["delta"] is not None and row["name"] != OTHERS)
     changes = [_operator_change(name, group) for name, group in grouped.items()]
     return tuple(sorted(changes, key=lambda change: (-abs(change.new - change.baseline), change.name)))
 
@@ -305,7 +308,7 @@ def _host_changes(sections: Mapping[str, Section]) -> tuple[OperatorChange, ...]
     changes = []
     for counted in sections["operators"].rows:
         rows, calls = times.get(str(counted["name"]), []), [number(counted[f"{side}_calls"]) for side in SIDES]
-        if not rows or calls[0] is None or calls[1] is None:
+        if not rows or calls[0] is None or calls[1] is None or counted["name"] == OTHERS:
             continue
         before, after = (_total(number(row[side]) for row in rows) for side in SIDES)
         by_calls, per_call = decompose(before, after, calls[0], calls[1])

@@ -32,6 +32,9 @@ NS_PER_MS = 1_000_000
 LEAST_REMAINDER = 0.001
 """Time outside all phases has no ratio below this fraction of the step: it may be rounding error only."""
 
+OTHERS = "(others)"
+"""The names with the least time, added up, where there are very many (sql/compare/setup)."""
+
 _UNSUFFIXED = frozenset({"compute", "comm", "exposed_comm", "free"})
 """Times whose columns have no ``_ms`` suffix: the parts of a step, of a phase and of a rank."""
 
@@ -127,7 +130,7 @@ class SectionMaker:
         row |= {"baseline": to_ms(baseline), "new": to_ms(new), "delta": to_ms(difference(baseline, new))}
         row["ratio"] = ratio(baseline, new)
         if "baseline_calls" in sides:
-            row |= _calls(baseline, new, sides.pop("baseline_calls"), sides.pop("new_calls"))
+            row |= _calls(baseline, new, sides.pop("baseline_calls"), sides.pop("new_calls"), record.name == OTHERS)
         row |= {key: getattr(record, key) for key in _split(record._fields)[1] if key not in row}
         row |= same or {}
         return row | {
@@ -176,9 +179,12 @@ def presence_of(in_baseline: bool, in_new: bool) -> Presence:
     return Presence.BASELINE_ONLY if in_baseline else Presence.NEW_ONLY
 
 
-def _calls(baseline: float | None, new: float | None, before: float | None, after: float | None) -> dict[str, Value]:
+def _calls(
+    baseline: float | None, new: float | None, before: float | None, after: float | None, mixed: bool
+) -> dict[str, Value]:
+    """Calls of both sides, and the change by their number and per call: none if they are ``mixed``."""
     row: dict[str, Value] = {"baseline_calls": counted(before), "new_calls": counted(after)}
-    if baseline is None or new is None or before is None or after is None:
+    if mixed or baseline is None or new is None or before is None or after is None:
         return row
     by_calls, per_call = decompose(baseline, new, before, after)
     row |= {"delta_calls_ms": to_ms(by_calls), "delta_per_call_ms": to_ms(per_call)}

@@ -84,6 +84,30 @@ def test_what_the_others_changed_by_is_told(diffs: tuple[Diff, Diff]) -> None:
     assert row["delta"] == pytest.approx(10 * 0.009)
 
 
+def test_what_others_call_is_no_reason(tmp_path: Path) -> None:
+    """The new side calls the larger ones of them: none of them became slower."""
+    paths = []
+    for name, calls in (("baseline", (3, 1)), ("new", (1, 3))):
+        times = {f"kernel_{number}": ((2_000, 9_000)[number % 2], calls[number % 2]) for number in range(NAMES)}
+        made = RollupStore(tmp_path / f"{name}.duckdb").capture().step(1)
+        made.time(1, sum(took * calls_of for took, calls_of in times.values()))
+        for kernel, (took, calls_of) in times.items():
+            made.kernel(1, kernel, calls_of, took * calls_of)
+        paths.append(made.done())
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(rollups, "MOST_NAMES", 2 * HEADS)
+        patched.setattr(rollups, "_LARGE_BYTES", 0)
+        diff = compared(*paths)
+    (row,) = (row for row in diff.sections["kernels"].rows if row["name"] == "(others)")
+    assert row["delta"] > 0
+    assert "delta_per_call_ms" not in row
+    assert "delta_calls_ms" not in row
+    told = " ".join(cause.text for cause in diff.causes)
+    assert "(others)" in told
+    assert "per call" not in told
+    assert "slower" not in told
+
+
 def test_a_side_with_few_names_is_added_up_by_the_same_names(paths: tuple[Path, Path], tmp_path: Path) -> None:
     few = RollupStore(tmp_path / "few.duckdb").capture().step(1).time(1, 3_000)
     few.kernel(1, "kernel_1", 1, 1_000).kernel(1, f"kernel_{NAMES}", 1, 2_000)
