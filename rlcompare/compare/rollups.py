@@ -43,6 +43,9 @@ MOST_NAMES = 10_000
 MOST_VALUES = 250_000
 """If training logged more values, metrics are compared in parts of about as many: they do not depend on each other."""
 
+VALUES_PER_NAME = 50
+"""A part has so many times as many values as there are names: each part goes through all names."""
+
 _LARGE_BYTES = 4 * 2**20
 """Smaller stores are not searched for very many names."""
 
@@ -296,9 +299,10 @@ class Rollups:
         return value
 
     def _divide_metrics(self) -> None:
-        ((values,),) = self._con.execute("SELECT count(*) FROM c_metric").fetchall()
-        if values > MOST_VALUES:
-            db.set_variable(self._con, "most_values", MOST_VALUES)
+        ((values, names),) = self._con.execute("SELECT count(*), count(DISTINCT name) FROM c_metric").fetchall()
+        most = max(MOST_VALUES, VALUES_PER_NAME * names)
+        if values > most:
+            db.set_variable(self._con, "most_values", most)
             self._parts = self._con.execute(resources.sql("compare/setup/metric_parts")).fetchall()
             self._macros.append("compare/setup/part_of")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import groupby
 
 from rlcompare.compare import pairs
 from rlcompare.compare.comparability import changed_meaning
@@ -306,16 +307,21 @@ def _plain(
 def _metrics(rollups: Rollups, env: Mapping[SideName, Mapping[str, str]]) -> Section:
     diverged = {row.name: row.first_divergence for row in rollups.rows(Divergence)}
     apart = {row.name: changed_meaning(row) for row in rollups.rows(MetricApart)}
-    robust = grouped(lambda row: row.name, rollups.rows(MetricAggregate))
+    robust: dict[str, list[MetricAggregate]] = {}
+    for aggregate in rollups.rows(MetricAggregate):
+        robust.setdefault(aggregate.name, []).append(aggregate)
     rows: list[Row] = []
-    for name, found in grouped(lambda sample: sample.name, rollups.rows(MetricSample)).items():
+    for name, samples in groupby(rollups.rows(MetricSample), key=lambda sample: sample.name):
+        found: dict[SideName, list[MetricSample]] = {side: [] for side in SIDES}
+        for sample in samples:
+            found[sample.side].append(sample)
         values = {side: mean(run.value for run in found[side]) for side in SIDES}
         presence = presence_of(bool(found["baseline"]), bool(found["new"]))
         row = _plain(name, presence, values["baseline"], values["new"], unit=unit_of(name), polarity=polarity_of(name))
         logged: dict[SideName, str] = {}
         for side in SIDES:
             row[f"{side}_spread"] = mean(run.deviation for run in found[side])
-            of_runs = robust[name][side] if name in robust else []
+            of_runs = [run for run in robust.get(name, ()) if run.side == side]
             row[f"{side}_median"] = mean(run.median for run in of_runs)
             row[f"{side}_p95"] = mean(run.p95 for run in of_runs)
             row[f"{side}_steps"] = sum(run.steps or 0 for run in found[side]) or None

@@ -24,11 +24,15 @@ from rlcompare.compare.records import (
     TrainingPhase,
 )
 from rlcompare.compare.rows import NS_PER_MS
+from rlcompare.metrics import entry
 from rlcompare.model.diff import RunEvent
 from rlcompare.model.words import SIDES, EventKind, SideName
 
 TELLING = 3.0
 """A change counts if it is this many times its standard error; a slope, if proportional growth would be."""
+
+_TELLING = ("timing_s/", "prometheus/", "workload.", "fully_async/")
+"""How metrics begin that may tell why a time changed, beside those of the catalogue."""
 
 LEAST_OF_LINE = 24
 """Steps from which the line through them is no luck (``sql/compare/timer_noise.sql``)."""
@@ -121,11 +125,11 @@ class TrainingLog:
 
     Attributes:
         inner: the timers inside each phase that both sides divide in the same way.
-        changes: every metric that both sides have.
+        changes: every metric that both sides have and that may tell about a time.
         drivers: the metrics that each timer follows.
         residual: the part of a timer's spread over steps that the metrics leave that it is shown to follow.
         timers: the key of the timer of each phase.
-        lone: the side of each metric that only one side has.
+        lone: the side of each of these that only one side has.
         long: the few steps in which a timer takes longer, where they make its mean differ.
     """
 
@@ -197,7 +201,7 @@ def training_log(
         errors[row.side][row.name].append(row.error * left.get((row.side, row.run, row.name), 1.0))
     values: dict[str, dict[SideName, list[float]]] = {}
     for sample in metrics:
-        if sample.value is not None:
+        if sample.value is not None and _may_tell(sample.name):
             values.setdefault(sample.name, {side: [] for side in SIDES})[sample.side].append(sample.value)
     left_out = set(apart)
     changes = {
@@ -209,6 +213,11 @@ def training_log(
     drivers, residual = _drivers(driven)
     lone = {name: side for name, found in values.items() for side in SIDES if not found[_OTHER[side]]}
     return TrainingLog(_inner(parts), changes, drivers, residual, timers, lone, long_steps(long))
+
+
+def _may_tell(metric: str) -> bool:
+    """Whether a metric may tell why a time changed: not those of the user's own, of which there may be very many."""
+    return metric.startswith(_TELLING) or entry(metric) is not None
 
 
 def _left_by_levels(events: Iterable[RunEvent], series: Iterable[RunSeries]) -> dict[tuple[SideName, int, str], float]:

@@ -89,6 +89,10 @@ def test_the_error_of_a_mean_counts_independent_steps(rise: float) -> None:
         connection.execute("CREATE TABLE c_judged(side VARCHAR, run INTEGER, name VARCHAR, step BIGINT, value DOUBLE)")
         rows = [("new", 0, "timing_s/gen", step, value + rise * step) for step, value in enumerate(values, 1)]
         connection.executemany("INSERT INTO c_judged VALUES (?, ?, ?, ?, ?)", rows)
+        connection.execute("CREATE TYPE metric_name AS ENUM ('timing_s/gen')")
+        connection.execute("CREATE TABLE c_metric_name AS SELECT 'timing_s/gen' AS name")
+        connection.execute("CREATE TABLE c_metric_entry AS FROM c_metric_name")
+        connection.execute(resources.sql("compare/macro"))
         (found,) = connection.execute(resources.sql("compare/timer_noise")).fetchall()
     line = linear_regression(range(200), values)
     left = [value - line.slope * step for step, value in enumerate(values)]

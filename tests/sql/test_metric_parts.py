@@ -40,6 +40,7 @@ def paths(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 def of_parts(paths: tuple[Path, Path], most: int) -> Diff:
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(rollups, "MOST_VALUES", most)
+        patched.setattr(rollups, "VALUES_PER_NAME", 0)
         return compared(*paths)
 
 

@@ -104,6 +104,7 @@ def levels(sides: Mapping[str, Log]) -> list[HealthLevel]:
             " SELECT side, run, step, id AS metric, value, FALSE AS profiled, FALSE AS warmup"
             " FROM logged JOIN c_metric_name USING (given)"
         )
+        con.execute(resources.sql("compare/macro"))
         con.execute(resources.sql("compare/metric"))
         con.execute(resources.sql("compare/watched"))
         return [HealthLevel(*row) for row in con.execute(resources.sql("compare/health_level")).fetchall()]
