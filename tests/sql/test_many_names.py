@@ -99,6 +99,7 @@ def test_what_others_call_is_no_reason(tmp_path: Path) -> None:
         patched.setattr(rollups, "_LARGE_BYTES", 0)
         diff = compared(*paths)
     (row,) = (row for row in diff.sections["kernels"].rows if row["name"] == "(others)")
+    assert isinstance(row["delta"], float)
     assert row["delta"] > 0
     assert "delta_per_call_ms" not in row
     assert "delta_calls_ms" not in row
