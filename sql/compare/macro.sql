@@ -4,6 +4,7 @@
 -- sum_if_known(amount): the sum of amounts; NULL if one of them is unknown.
 -- is_head(text): whether a name has rows of its own; all have, unless there are very many (head_name).
 -- known_as(name): the name that both sides have for it; the name itself, unless one side has shortened it (known_short).
+-- own_or_others(name, head): the name of a row that has its own, else that of the row of all others.
 -- in_part(name): whether a metric belongs to the part of the metrics that is computed now; all do, unless there are very many values (part_of).
 -- middle_of(a, b, c): the median of three numbers.
 -- Run by name: on each connection, because a temporary macro belongs to one.
@@ -12,5 +13,6 @@ CREATE OR REPLACE TEMP MACRO side_mean(amount, divisor, wanted) AS
 CREATE OR REPLACE TEMP MACRO known_as(name) AS name;
 CREATE OR REPLACE TEMP MACRO in_part(name) AS TRUE;
 CREATE OR REPLACE TEMP MACRO middle_of(a, b, c) AS greatest(least(a, b), least(greatest(a, b), c));
+CREATE OR REPLACE TEMP MACRO own_or_others(name, head) AS CASE WHEN head OR name IS NULL THEN name ELSE '(others)' END;
 CREATE OR REPLACE TEMP MACRO is_head(text) AS TRUE;
 CREATE OR REPLACE TEMP MACRO sum_if_known(amount) AS CASE WHEN count(amount) = count(*) THEN sum(amount) END;

@@ -1,7 +1,7 @@
 -- The account of one run, summed over the selected steps, slowest device only. Of steps in which no device ran anything, that of the first
 -- device. Kernels are named by their type, if known.
 -- Variables: run, side.
--- Depends on c_time, is_head, known_as, r_account, r_time.
+-- Depends on c_time, is_head, known_as, own_or_others, r_account, r_time.
 -- Nothing without c_time, r_account.
 CREATE TABLE IF NOT EXISTS c_account (
     side VARCHAR NOT NULL,
@@ -26,8 +26,8 @@ WITH idle AS (   -- steps without a slowest device
            is_head(known_as(subject)) OR is_head(known_as(op_type)) AS head
     FROM store.r_account
 )
-SELECT t.side, t.run, t.capture, r.phase, r.kind, CASE WHEN r.head OR r.subject IS NULL THEN r.subject ELSE '(others)' END,
-       CASE WHEN r.head OR r.op_type IS NULL THEN r.op_type ELSE '(others)' END, r.host_op, r.core_type, r.input_dtypes, sum(r.pieces), sum(r.ns)
+SELECT t.side, t.run, t.capture, r.phase, r.kind, own_or_others(r.subject, r.head),
+       own_or_others(r.op_type, r.head), r.host_op, r.core_type, r.input_dtypes, sum(r.pieces), sum(r.ns)
 FROM named AS r
 LEFT JOIN idle ON idle.capture = r.capture AND idle.step = r.step
 JOIN c_time AS t ON t.capture = r.capture AND t.step = r.step AND t.side = getvariable('side') AND t.run = getvariable('run')

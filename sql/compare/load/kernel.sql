@@ -1,7 +1,7 @@
 -- Kernels of one run, summed over the selected steps, slowest device only. If a capture has no kernels but the profiler's own totals, these
 -- are used.
 -- Variables: run, side.
--- Depends on c_capture, c_peak, c_time, is_head, known_as, r_kernel, sum_if_known.
+-- Depends on c_capture, c_peak, c_time, is_head, known_as, own_or_others, r_kernel, sum_if_known.
 -- Nothing without r_kernel.
 CREATE TABLE IF NOT EXISTS c_kernel (
     side VARCHAR NOT NULL,
@@ -55,7 +55,7 @@ WITH stepless AS (
     FROM counted
 )
 SELECT k.side, k.run, k.capture, k.whole, k.phase,
-       CASE WHEN k.head OR k.name IS NULL THEN k.name ELSE '(others)' END, CASE WHEN k.head OR k.op_type IS NULL THEN k.op_type ELSE '(others)' END,
+       own_or_others(k.name, k.head), own_or_others(k.op_type, k.head),
        k.core_type, k.category, CASE WHEN k.head THEN k.input_shapes END, CASE WHEN k.head THEN k.input_dtypes END, k.host_op,
        CASE WHEN k.head THEN k.input_formats END,
        sum(k.calls), sum(k.sum_ns), max(k.max_ns), sum(k.busy_ns), sum(k.gap_ns), sum(TRY_CAST(k.elements AS HUGEINT)), k.work, k.at_most,

@@ -1,6 +1,6 @@
 -- The tables of `msprof-analyze compare` of one run.
 -- Variables: run, side.
--- Depends on c_capture, is_head, known_as, r_msprof.
+-- Depends on c_capture, is_head, known_as, own_or_others, r_msprof.
 -- Nothing without c_capture, r_msprof.
 CREATE TABLE IF NOT EXISTS c_msprof (
     side VARCHAR NOT NULL,
@@ -19,7 +19,7 @@ INSERT INTO c_msprof
 WITH headed AS (
     SELECT * REPLACE (known_as(name) AS name), is_head(known_as(name)) OR name IS NULL OR sheet = 'OverallMetrics' AS head FROM store.r_msprof
 ), named AS (   -- rows that stand for others are added up
-    SELECT * REPLACE (CASE WHEN head THEN name ELSE '(others)' END AS name, CASE WHEN head THEN input_shapes END AS input_shapes),
+    SELECT * REPLACE (own_or_others(name, head) AS name, CASE WHEN head THEN input_shapes END AS input_shapes),
            CASE WHEN head THEN ord END AS place
     FROM headed
 )

@@ -1,7 +1,7 @@
 -- Framework operators of one run, summed over the selected steps. If a capture has only totals without a step (a source without time
 -- stamps), these count for the whole capture.
 -- Variables: run, side.
--- Depends on c_capture, c_step, is_head, known_as, r_operator.
+-- Depends on c_capture, c_step, is_head, known_as, own_or_others, r_operator.
 -- Nothing without c_capture, r_operator.
 CREATE TABLE IF NOT EXISTS c_operator (
     side VARCHAR NOT NULL,
@@ -20,7 +20,7 @@ WITH stepless AS (
     SELECT capture FROM store.r_operator GROUP BY capture HAVING count(step) = 0
 )
 SELECT c.side, c.run, c.capture, s.step IS NULL, 
-       CASE WHEN is_head(known_as(r.name)) OR r.name IS NULL THEN known_as(r.name) ELSE '(others)' END, sum(r.calls), sum(r.host_self_ns), sum(r.host_total_ns),
+       own_or_others(known_as(r.name), is_head(known_as(r.name))), sum(r.calls), sum(r.host_self_ns), sum(r.host_total_ns),
        sum(r.device_self_ns), sum(r.device_total_ns)
 FROM store.r_operator AS r
 JOIN c_capture AS c ON c.capture = r.capture AND c.side = getvariable('side') AND c.run = getvariable('run')
