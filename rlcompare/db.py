@@ -164,6 +164,8 @@ def connect(
         UsageError: the package of the postgres extension is not installed.
     """
     config: dict[str, Any] = {"threads": threads, "preserve_insertion_order": False}
+    # Memory of dropped tables goes back to the system at once. By default up to 512 MB of it are kept.
+    config["allocator_bulk_deallocation_flush_threshold"] = "16MB"
     # The extension is part of the installation, like DuckDB itself. Checking its signature in each database takes
     # longer than everything else here.
     config["allow_unsigned_extensions"] = sqlite or postgres

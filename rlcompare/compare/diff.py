@@ -130,7 +130,7 @@ def compare_runs(baseline: SideInput, new: SideInput, options: CompareOptions | 
             ),
             sections=sections,
             events=events,
-            aggregates=metric_aggregates(rollups.rows(records.MetricAggregate)),
+            aggregates=metric_aggregates(rollups.taken(records.MetricAggregate)),
             series=thinned_series(rollups.rows(records.RunSeries)),
             pictures=make_pictures(rollups),
             timeline=timeline_of(rollups, sections, causes, by_name.get(headline)),

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
-from fnmatch import fnmatchcase
+from fnmatch import translate
+from functools import cache
 from typing import TypeVar
 
 from rlcompare.metrics import entry
@@ -94,7 +96,14 @@ def _of_first(metric: str, patterns: Sequence[tuple[str, T]], default: T) -> T:
     """What stands beside the first pattern that a metric matches."""
     if not metric.startswith(_STARTS):  # most names are training's
         return default
-    return next((found for pattern, found in patterns if fnmatchcase(metric, pattern)), default)
+    match = _one_of(tuple(pattern for pattern, _ in patterns)).match(metric)
+    return default if match is None else patterns[(match.lastindex or 0) - 1][1]
+
+
+@cache
+def _one_of(patterns: tuple[str, ...]) -> re.Pattern[str]:
+    """One pattern with a group for each of these, which matches the first of them that does."""
+    return re.compile("|".join(f"({translate(pattern)})" for pattern in patterns))
 
 
 def kind_of(member: str) -> str:

@@ -118,6 +118,8 @@ def _evidence(values: Mapping[SideName, Sequence[float | None]]) -> dict[str, Va
 def mean(values: Iterable[float | None]) -> float | None:
     """The mean of all known values; None if there are none."""
     known = [value for value in values if value is not None]
+    if len(known) == 1:
+        return float(known[0])
     return math.fsum(known) / len(known) if known else None
 
 

@@ -11,7 +11,7 @@ tables that they need are empty, are not run.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -36,6 +36,10 @@ WORKERS = min(4, db.cores())
 
 
 _FETCHED_AT_ONCE = 2_000
+_LISTS_AT_ONCE = 20
+_STEPS = "BIGINT[]"
+"""The type of lists of steps, which may be long."""
+
 _LONG_TABLE = 50_000
 MOST_NAMES = 10_000
 """If a store has more names of one kind, half as many keep rows of their own, and the others are added up."""
@@ -132,13 +136,14 @@ class Rollups:
             self._free.put(cursor)
         self._pool = ThreadPoolExecutor(WORKERS, thread_name_prefix="compare")
         self._rows: dict[type[NamedTuple], Future[list[Any]]] = {}
-        self._texts: dict[str, str] = {}
-        """The texts of long results, each in memory once: many queries give the same names, and these may be long."""
+        self._known: dict[Hashable, Any] = {}
+        """Texts and lists of steps in long results, each in memory once: many rows have the same ones."""
         self._empty = resources.EmptyTables()
         self._macros: list[str] = []
         """Files with macros that replace those of the same name, as soon as it is known that they may."""
         self._replaced: dict[duckdb.DuckDBPyConnection, int] = dict.fromkeys(self._cursors, 0)
         """How many of them a cursor has. A temporary macro belongs to one."""
+        self._has_many_values = False
         self._parts: list[tuple[str, str]] = []
         """The parts in which metrics are compared, as their first and last names; empty: all at once."""
         self.most_names: int | None = None
@@ -162,6 +167,7 @@ class Rollups:
             if options.base_steps == options.new_steps:
                 self.shared = [Shared(run, contents[0][key]) for key, run in contents[1].items() if key in contents[0]]
             self._run_folder("compare")
+            self._compress()
             self._empty.found(db.empty_tables(self._con, "memory"))
             # Results of long tables take much memory: each is queried when it is used.
             queried = _queried() if not self._is_long() else [kind for kind in _queried() if not _makes_rows(kind)]
@@ -240,18 +246,21 @@ class Rollups:
         described = result.description or ()
         columns = tuple(column[0] for column in described)
         assert columns == record._fields, f"sql/compare/{name}.sql gives {columns}, not the fields of {record.__name__}"
-        rows = list(starmap(record, result.fetchmany(_FETCHED_AT_ONCE)))
-        if len(rows) == _FETCHED_AT_ONCE:
-            texts = [place for place, column in enumerate(described) if str(column[1]) == "VARCHAR"]
-            while found := result.fetchmany(_FETCHED_AT_ONCE):
-                rows += [record(*self._with_known_texts(values, texts)) for values in found]
+        kinds = [str(column[1]) for column in described]
+        at_once = _LISTS_AT_ONCE if _STEPS in kinds else _FETCHED_AT_ONCE
+        rows = list(starmap(record, result.fetchmany(at_once)))
+        if len(rows) == at_once:
+            known = [place for place, kind in enumerate(kinds) if kind in ("VARCHAR", _STEPS)]
+            while found := result.fetchmany(at_once):
+                rows += [record(*self._with_known(values, known)) for values in found]
         return rows
 
-    def _with_known_texts(self, values: tuple[Any, ...], places: Sequence[int]) -> list[Any]:
+    def _with_known(self, values: tuple[Any, ...], places: Sequence[int]) -> list[Any]:
+        """A row whose texts and lists of steps are those of earlier rows, where they are equal."""
         row = list(values)
         for place in places:
-            if (text := row[place]) is not None:
-                row[place] = self._texts.setdefault(text, text)
+            if (value := row[place]) is not None:
+                row[place] = self._known.setdefault(tuple(value) if isinstance(value, list) else value, value)
         return row
 
     def _run_file(self, name: str, *, skipped: bool) -> None:
@@ -289,6 +298,7 @@ class Rollups:
                         self._macros.append("compare/setup/plain_mean")
                     if name == _METRIC and not skipped:
                         self._divide_metrics()
+                        self._compress(running)
                     order.done(name)
         finally:
             wait(running)
@@ -298,8 +308,15 @@ class Rollups:
         ((value,),) = self._con.execute(resources.sql(name)).fetchall()
         return value
 
+    def _compress(self, running: Iterable[Future[None]] = ()) -> None:
+        """Compresses the tables if there are very many values. Nothing may write meanwhile: waits for what runs."""
+        if self._has_many_values:
+            wait(running)
+            self._con.execute("CHECKPOINT")
+
     def _divide_metrics(self) -> None:
         ((values, names),) = self._con.execute("SELECT count(*), count(DISTINCT name) FROM c_metric").fetchall()
+        self._has_many_values = bool(values > MOST_VALUES)
         most = max(MOST_VALUES, VALUES_PER_NAME * names)
         if values > most:
             db.set_variable(self._con, "most_values", most)

@@ -153,7 +153,7 @@ def waits() -> frozenset[str | None]:
     return frozenset(one.phase for one in entries() if one.kind == Kind.WAIT)
 
 
-@lru_cache(maxsize=16_384)  # names come from logs
+@lru_cache(maxsize=131_072)  # names come from logs
 def entry(name: str, trainer: str = "main") -> Entry | None:
     """The entry of a logged name, in runs of this trainer; None if the name is unknown.
 

@@ -91,7 +91,7 @@ class Comparability:
     findings: tuple[Finding, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Delta:
     """A metric on both sides.
 
@@ -332,7 +332,7 @@ class RunEvent:
         return self.after - self.before
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Aggregate:
     """A metric of one run over its steps, beside the mean: robust measures, and the worst window.
 

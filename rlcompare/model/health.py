@@ -46,6 +46,8 @@ _VETOED = (
 )
 
 CORRECTION, BYPASS, FIRST = "rollout_corr/", "actor/rollout_corr/", "mismatch/"
+PROBS_DIFFERENCE = "training/rollout_probs_diff_mean"
+_WITH_RANGES = (CORRECTION, BYPASS, FIRST, PROBS_DIFFERENCE)
 
 
 @dataclass(frozen=True)
@@ -75,6 +77,8 @@ def health_range(metric: str, settings: Mapping[str, str]) -> HealthRange | None
         metric: its key as it was logged, which tells verl's framework.
         settings: verl's configuration by dotted key.
     """
+    if not metric.startswith(_WITH_RANGES):  # nearly all
+        return None
     return next((entry for entry in _ranges(metric, settings) if entry.metric == metric), None)
 
 
@@ -157,7 +161,7 @@ def correction_ranges(*, of_sequences: bool = False, bypass: bool = False) -> tu
     prefix = BYPASS if bypass else CORRECTION
     after = f"; {_DRIFT}" if bypass else ""
     placed = [replace(entry, metric=prefix + entry.metric, advice=entry.advice + after) for entry in ranges]
-    difference = HealthRange("training/rollout_probs_diff_mean", "< 0.01", None, 0.01, False, _CHECK)
+    difference = HealthRange(PROBS_DIFFERENCE, "< 0.01", None, 0.01, False, _CHECK)
     return (*placed, difference)
 
 

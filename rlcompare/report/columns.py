@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -55,20 +54,21 @@ def arrow_table(rows: Sequence[Row], columns: Sequence[str]) -> pyarrow.Table:
 
 def _array(column: str, values: list[Any]) -> pyarrow.Array:
     import pyarrow
+    import pyarrow.compute
 
     kinds = {type(value) for value in values if value is not None}
     if not kinds:
         return pyarrow.nulls(len(values), pyarrow.float64() if column in _MEASURES else pyarrow.string())
     if kinds <= {int, float}:
-        kind = pyarrow.int64() if kinds == {int} and _fits(values) else pyarrow.float64()
-        return pyarrow.array([_finite(value) for value in values] if float in kinds else values, kind)
+        if kinds == {int} and _fits(values):
+            return pyarrow.array(values, pyarrow.int64())
+        numbers = pyarrow.array(values, pyarrow.float64())
+        return pyarrow.compute.if_else(pyarrow.compute.is_finite(numbers), numbers, None)
     if kinds == {bool}:
         return pyarrow.array(values, pyarrow.bool_())
+    if kinds == {str} and all(value is None or value.isascii() for value in values):
+        return pyarrow.array(values, pyarrow.string())
     return pyarrow.array([None if value is None else _text(value) for value in values], pyarrow.string())
-
-
-def _finite(value: float | None) -> float | None:
-    return value if value is None or math.isfinite(value) else None
 
 
 def _fits(values: Iterable[int | None]) -> bool:

@@ -10,7 +10,7 @@ import json
 import math
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +42,8 @@ _SECTION_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 _EXPANDED_DEPTH = 3
 _LONGEST_UNIT = 20
 _REMEDY = "Recreate it with rlcompare diff"
+
+_OF_AGGREGATE = tuple(column.name for column in fields(Aggregate))
 
 
 class DocumentError(ValueError):
@@ -90,7 +92,7 @@ def to_document(diff: Diff) -> Document:
         if diff.unexplained is None
         else {"share": diff.unexplained.share, "delta_ms": diff.unexplained.delta_ms},
         "events": [_event(event) for event in diff.events],
-        "aggregates": [dict(vars(aggregate)) for aggregate in diff.aggregates],
+        "aggregates": [{name: getattr(aggregate, name) for name in _OF_AGGREGATE} for aggregate in diff.aggregates],
         "series": [
             {**vars(series), "steps": list(series.steps), "values": list(series.values)} for series in diff.series
         ],

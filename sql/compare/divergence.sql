@@ -16,8 +16,8 @@ WITH told AS (
     FROM per_step
 ), looked AS (
     SELECT name, step,
-           count(*) FILTER (NOT apart) OVER (PARTITION BY name ORDER BY step ROWS BETWEEN CURRENT ROW AND 9 FOLLOWING) > 1 AS near,
-           count(*) FILTER (NOT apart) OVER (PARTITION BY name ORDER BY step ROWS BETWEEN CURRENT ROW AND 1 FOLLOWING) = 0 AS apart
+           count(CASE WHEN NOT apart THEN 1 END) OVER (PARTITION BY name ORDER BY step ROWS BETWEEN CURRENT ROW AND 9 FOLLOWING) > 1 AS near,
+           count(CASE WHEN NOT apart THEN 1 END) OVER (PARTITION BY name ORDER BY step ROWS BETWEEN CURRENT ROW AND 1 FOLLOWING) = 0 AS apart
     FROM compared
 ), last AS (
     SELECT name, count(*) AS steps, max(step) FILTER (near) AS near FROM looked GROUP BY name

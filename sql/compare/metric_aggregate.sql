@@ -6,13 +6,12 @@ WITH windowed AS (
     SELECT side, run, name, step, avg(value) OVER (PARTITION BY side, run, name ORDER BY step ROWS 9 PRECEDING) AS mean,
            row_number() OVER (PARTITION BY side, run, name ORDER BY step) AS place
     FROM c_judged WHERE in_part(name)
-), counted AS (
-    SELECT side, run, name, count(*) AS steps FROM c_judged WHERE in_part(name) GROUP BY side, run, name
 ), sorted AS (
     SELECT side, run, name, count(*) AS steps, list(value ORDER BY value) AS of FROM c_judged WHERE in_part(name) GROUP BY side, run, name
-), extreme AS (
-    SELECT w.side, w.run, w.name, max(w.mean) AS highest, min(w.mean) AS lowest
-    FROM windowed AS w JOIN counted AS c USING (side, run, name) WHERE w.place >= least(10, c.steps) GROUP BY w.side, w.run, w.name
+), extreme AS (   -- fewer than ten steps have one mean, that of all
+    SELECT side, run, name, coalesce(max(mean) FILTER (place >= 10), arg_max(mean, place)) AS highest,
+           coalesce(min(mean) FILTER (place >= 10), arg_max(mean, place)) AS lowest
+    FROM windowed GROUP BY side, run, name
 )
 SELECT s.side, s.run, s.name, s.steps, (s.of[1 + (s.steps - 1) // 2] + s.of[1 + s.steps // 2]) / 2 AS median,
        list_avg(s.of[1 + s.steps // 10 : s.steps - s.steps // 10]) AS trimmed, s.of[greatest(1, ceil(0.05 * s.steps)::BIGINT)] AS p5,

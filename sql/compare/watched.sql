@@ -67,7 +67,7 @@ WITH chosen AS (   -- no name matches two patterns
     SELECT *, row_number() OVER known AS place, lag(value) OVER known AS before,
            lag(value, 2) OVER known AS second, lag(value, 3) OVER known AS third, lag(value, 4) OVER known AS fourth,
            coalesce(lag(step, 4) OVER known, first_value(step) OVER known) AS first, bool_and(shared) OVER five AS all_shared,
-           count(*) FILTER (shared) OVER so_far AS shared_place
+           count(CASE WHEN shared THEN 1 END) OVER so_far AS shared_place
     FROM grown JOIN counted USING (side, run, name) WHERE value IS NOT NULL
     WINDOW known AS (PARTITION BY side, run, name ORDER BY step),
            five AS (PARTITION BY side, run, name ORDER BY step ROWS BETWEEN 4 PRECEDING AND CURRENT ROW),

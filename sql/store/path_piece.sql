@@ -30,7 +30,7 @@ WITH clock AS (
     SELECT *, coalesce(from_ns >= max(until_ns) OVER (PARTITION BY job ORDER BY from_ns, step ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), TRUE) AS is_apart
     FROM step_of_job
 ), walked AS (
-    SELECT job, step, count(*) FILTER (WHERE is_apart) OVER (PARTITION BY job ORDER BY from_ns, step) AS walk FROM apart
+    SELECT job, step, count(CASE WHEN is_apart THEN 1 END) OVER (PARTITION BY job ORDER BY from_ns, step) AS walk FROM apart
 )
 SELECT t.*, w.walk, dense_rank() OVER (ORDER BY t.job, w.walk, t.rank, t.device_id) AS track
 FROM timed AS t JOIN walked AS w USING (job, step) WHERE t.job IN (FROM comparable);

@@ -22,7 +22,7 @@ Wrap = Callable[[str], list[str]]
 
 
 def values(metrics: Metrics) -> Values:
-    return dict(zip(zip(metrics.steps, metrics.names, strict=True), metrics.values, strict=True))
+    return {(step, name): value for _, step, name, value in metrics.rows()}
 
 
 def write(path: Path, text: str) -> Path:

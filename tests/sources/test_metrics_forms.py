@@ -50,7 +50,7 @@ def logged(tmp_path: Path, text: str | bytes) -> Metrics:
 
 
 def values(metrics: Metrics) -> dict[tuple[int, str], float | None]:
-    return dict(zip(zip(metrics.steps, metrics.names, strict=True), metrics.values, strict=True))
+    return {(step, name): value for _, step, name, value in metrics.rows()}
 
 
 def findings(store: Path) -> dict[str, str]:
@@ -288,7 +288,7 @@ class TestConsole:
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         assert values(metrics) == {(1, "a/x"): 0.5, (3, "a/x"): 0.75}
-        assert (metrics.unreadable, metrics.lines) == ([2], [1, 3])
+        assert (metrics.unreadable, list(metrics.lines)) == ([2], [1, 3])
         assert peak < 4 * LINE_BYTES
 
     @pytest.mark.parametrize("end", ["}}\n", ""])

@@ -281,7 +281,7 @@ class TestDamage:
 
         metrics = read_metrics(path)
 
-        found = dict(zip(metrics.names, metrics.values, strict=True))
+        found = {name: value for _, _, name, value in metrics.rows()}
         assert math.isnan(found["a"] or 0)
         assert found == {
             "a": pytest.approx(math.nan, nan_ok=True),
@@ -309,7 +309,7 @@ class TestDamage:
 
         assert metrics.values[0] == 0.25
         assert math.isnan(metrics.values[1] or 0)
-        assert metrics.values[2:] == [-3.0, 1.0, 0.5, 0.75, 1.0]
+        assert list(metrics.values[2:]) == [-3.0, 1.0, 0.5, 0.75, 1.0]
         assert (metrics.odd["numpy"], metrics.odd["quoted"], metrics.odd["NaN"]) == (5, 1, 1)
 
     def test_of_a_step_that_was_repeated_the_last_counts(self, tmp_path: Path) -> None:

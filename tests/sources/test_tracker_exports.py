@@ -39,7 +39,7 @@ def read(path: Path, kind: str) -> Metrics:
 
 
 def values(metrics: Metrics) -> dict[tuple[int, str], float | None]:
-    return dict(zip(zip(metrics.steps, metrics.names, strict=True), metrics.values, strict=True))
+    return {(step, name): value for _, step, name, value in metrics.rows()}
 
 
 class TestWandb:

@@ -202,7 +202,9 @@ def _lacks_names(metrics: Metrics, names: set[str]) -> bool:
     if not metrics.lines:
         return False
     last = metrics.lines[-1]
-    before = {name for name, line in zip(metrics.names, metrics.lines, strict=True) if line == last}
+    before = {
+        metrics.names[metric] for metric, line in zip(metrics.metrics, metrics.lines, strict=True) if line == last
+    }
     return names < before
 
 

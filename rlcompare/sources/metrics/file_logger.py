@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from itertools import count
 from pathlib import Path
 
@@ -31,8 +32,7 @@ def read(path: Path, part: str = "") -> Metrics:
         if step is None or data is None:
             note_unreadable(metrics, line, whole)
             continue
-        for name, given in data.items():
-            metrics.add(line, step, name, given)
+        metrics.add_step(line, step, data)
     if not metrics.steps:
         what = "its only line is truncated" if metrics.cut == 1 else "none of its lines can be read"
         remedy = 'Pass a file with lines such as {"step": 1, "data": {"timing_s/step": 1.5}}'
@@ -87,6 +87,10 @@ def _parsed(line: str, metrics: Metrics) -> tuple[int | None, dict[str, object] 
 
 def json_value(text: str) -> object:
     """The content of a line of JSON, or None."""
+    import msgspec  # takes 6 ms
+
+    with suppress(msgspec.DecodeError, RecursionError):
+        return msgspec.json.decode(text)  # more than twice as quick as what reads NaN and Infinity too
     try:
         return json.loads(text)
     except (ValueError, RecursionError):

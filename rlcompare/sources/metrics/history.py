@@ -48,9 +48,7 @@ def read(path: Path) -> Metrics:
         logged = next((time for key in _TIMES if (time := clock.of_epoch(data.get(key))) is not None), None)
         if logged is not None:
             metrics.times[line] = logged
-        for name, given in data.items():
-            if name not in OWN:
-                metrics.add(line, step, name, given)
+        metrics.add_step(line, step, {name: given for name, given in data.items() if name not in OWN})
     if not metrics.steps:
         remedy = 'Export it again: a line per step, such as {"_step": 1, "timing_s/step": 1.5}'
         raise InputError(path, "it contains no metrics: none of its lines can be read", remedy)

@@ -236,13 +236,14 @@ def _told(entry: TrainingInput) -> _Told | None:
         metrics = read_metrics(entry.metrics[0])
     except InputError:
         return None
-    rows = list(zip(metrics.steps, metrics.names, metrics.values, strict=True))
-    steps = sorted({step for step, name, _ in rows if not name.startswith("val")} or {step for step, _, _ in rows})
-    timed = any(name in _TELLING for _, name, _ in rows)
+    trained = {number for number, name in enumerate(metrics.names) if not name.startswith("val")}
+    logged = zip(metrics.steps, metrics.metrics, strict=True)
+    steps = sorted({step for step, metric in logged if metric in trained} or set(metrics.steps))
+    timed = any(metrics.names[metric] in _TELLING for metric in set(metrics.metrics))
     some = set(steps[:_MOST_STEPS_WITHOUT_TIMES])
     values = {
         (step, name): value
-        for step, name, value in rows
+        for _, step, name, value in metrics.rows()
         if value is not None and math.isfinite(value) and (name in _TELLING if timed else step in some)
     }
     return _Told(entry, values, steps[0], steps[-1])

@@ -11,17 +11,14 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import compress, pairwise
 from pathlib import Path
-from typing import TypeVar
 
 from rlcompare.errors import InputError
 from rlcompare.metrics.catalogue import step_timers
-from rlcompare.sources.metrics.values import Metrics
+from rlcompare.sources.metrics.values import Metrics, chosen
 
 _ALIKE = 0.5
-
-V = TypeVar("V")
 
 
 @dataclass(frozen=True)
@@ -63,16 +60,13 @@ def keep_job(metrics: Metrics, path: Path, part: str) -> None:
     if len(jobs) == 1:
         return
     job = jobs[numbers.index(part)] if part else jobs[-1]
-    kept = set(zip((metrics.names[row] for row in job.rows), (metrics.steps[row] for row in job.rows), strict=True))
     metrics.jobs, metrics.job = tuple(jobs), job.number
     metrics.unreadable = [line for line in metrics.unreadable if _reach(jobs, line) == job.number]
     if metrics.cut is not None and _reach(jobs, metrics.cut) != job.number:
         metrics.cut = None
+    metrics.keep(job.rows)
+    kept = {(name, step) for _, step, name, _ in metrics.rows()} if metrics.negative else set()
     metrics.negative = [found for found in metrics.negative if found[:2] in kept]
-    metrics.lines = _of(metrics.lines, job.rows)
-    metrics.steps = _of(metrics.steps, job.rows)
-    metrics.names = _of(metrics.names, job.rows)
-    metrics.values = _of(metrics.values, job.rows)
 
 
 def _reach(jobs: Sequence[Job], line: int) -> int:
@@ -88,13 +82,8 @@ def jobs_of(metrics: Metrics) -> list[Job]:
 
 
 def _job(metrics: Metrics, number: int, rows: Sequence[int]) -> Job:
-    steps = _of(metrics.steps, rows)
+    steps = chosen(metrics.steps, rows)
     return Job(number, metrics.lines[rows[0]], metrics.lines[rows[-1]], min(steps), max(steps), rows)
-
-
-def _of(values: list[V], rows: Sequence[int]) -> list[V]:
-    """The values of some rows."""
-    return values[rows.start : rows.stop] if isinstance(rows, range) else [values[row] for row in rows]
 
 
 def _by_process(metrics: Metrics) -> Sequence[Sequence[int]]:
@@ -109,15 +98,17 @@ def _by_process(metrics: Metrics) -> Sequence[Sequence[int]]:
     in_turn = any(a[0] < b[0] < a[-1] for a in groups for b in groups if a is not b)
     if "" in rows or not in_turn:
         return [whole]
-    keys = [{(metrics.steps[row], metrics.names[row]) for row in group} for group in groups]
+    keys = [{(metrics.steps[row], metrics.metrics[row]) for row in group} for group in groups]
     alike = all(len(a & b) >= _ALIKE * min(len(a), len(b)) for a, b in pairwise(sorted(keys, key=len, reverse=True)))
     return groups if alike else [whole]
 
 
 def _by_step(metrics: Metrics, rows: Sequence[int]) -> list[Sequence[int]]:
     """Divides rows where the step number goes back to the first step or before it."""
-    timers = step_timers()
-    told = [(place, metrics.steps[row]) for place, row in enumerate(rows) if metrics.names[row] in timers]
+    known = step_timers()
+    timers = {number for number, name in enumerate(metrics.names) if name in known}
+    is_timer = map(timers.__contains__, chosen(metrics.metrics, rows))
+    told = [(place, metrics.steps[rows[place]]) for place in compress(range(len(rows)), is_timer)]
     if not told:
         places = [(metrics.lines[row], metrics.steps[row]) for row in rows]
         told = [(place, at[1]) for place, at in enumerate(places) if place == 0 or places[place - 1] != at]

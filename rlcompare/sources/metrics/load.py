@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, field
-from threading import Lock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import duckdb
 
@@ -23,10 +22,6 @@ if TYPE_CHECKING:
     import pyarrow
 
 _SHOWN = 5
-_MANY = 1_000_000
-_ALONE = Lock()
-"""Held while many values are made into a table, of one run at a time: that takes much memory."""
-
 _NOT_FINITE = {"NaN": "NaN", "infinite": "infinite or beyond 1e100", "null": "null"}
 
 
@@ -83,8 +78,7 @@ def load_metrics(
     if profiled is None:
         configured = profiled_steps(config)
         profiled = None if configured is None and not captured else sorted({*(configured or ()), *captured})
-    with _ALONE if sum(len(metrics.steps) for _, metrics in read) > _MANY else nullcontext():
-        _fill(con, read, profiled, warmup)
+    _fill(con, read, profiled, warmup)
     for number, (source, metrics) in enumerate(read):
         for finding in (*_restarts(con, number, source.name), *findings_of(metrics, source)):
             report(finding)
@@ -92,7 +86,7 @@ def load_metrics(
     con.execute("DROP TABLE stage_name")
     if engines:
         _load_engines(con, engines, [metrics for _, metrics in read], report)
-    last = max((step for _, metrics in read for step in metrics.steps), default=None)
+    last = max((max(metrics.steps) for _, metrics in read if metrics.steps), default=None)
     times = [min(metrics.times.values()) for _, metrics in read if metrics.times and not metrics.local_times]
     return Loaded(last, config, profiled, min(times, default=None))
 
@@ -130,25 +124,34 @@ def _fill(
 
 
 def _values_of(read: Sequence[Metrics], names: Sequence[str]) -> pyarrow.Table:
-    """All values. The lists that held them are emptied, because millions of values in both take much memory."""
+    """All values, as the table stage_metric of sources/run_directory/metric has them."""
     import pyarrow
 
     numbers = {name: number for number, name in enumerate(names)}
     parts = []
     for number, metrics in enumerate(read):
-        ids = pyarrow.array(list(map(numbers.__getitem__, metrics.names)), pyarrow.int32())
-        metrics.names.clear()
-        values = pyarrow.array(metrics.values, pyarrow.float64())
-        metrics.values.clear()
+        own = pyarrow.array([numbers[name] for name in metrics.names], pyarrow.int32())
         columns = {
-            "source": pyarrow.repeat(pyarrow.scalar(number, pyarrow.int32()), len(ids)),
-            "line": pyarrow.array(metrics.lines, pyarrow.int64()),
-            "step": pyarrow.array(metrics.steps, pyarrow.int64()),
-            "metric": ids,
-            "value": values,
+            "source": pyarrow.repeat(pyarrow.scalar(number, pyarrow.int32()), len(metrics.values)),
+            "line": _column(metrics.lines, pyarrow.int64()),
+            "step": _column(metrics.steps, pyarrow.int64()),
+            "metric": own.take(_column(metrics.metrics, pyarrow.int32())),
+            "value": _column(metrics.values, pyarrow.float64(), metrics.absent),
         }
         parts.append(pyarrow.table(columns))
     return pyarrow.concat_tables(parts)
+
+
+def _column(values: array[Any], kind: pyarrow.DataType, absent: array[int] | None = None) -> pyarrow.Array:
+    """The values of an array, which stay where they are; NULL where ``absent`` is not 0."""
+    import pyarrow
+    import pyarrow.compute
+
+    known = None
+    if absent is not None and any(absent):
+        marks = pyarrow.Array.from_buffers(pyarrow.int8(), len(absent), [None, pyarrow.py_buffer(absent)])
+        known = pyarrow.compute.equal(marks, 0).buffers()[1]
+    return pyarrow.Array.from_buffers(kind, len(values), [known, pyarrow.py_buffer(values)])
 
 
 def _stage(con: duckdb.DuckDBPyConnection, name: str, rows: pyarrow.Table) -> None:

@@ -122,8 +122,7 @@ def _fill(metrics: Metrics, text: mmap.mmap) -> None:
         if _TRAINED & found.values.keys():
             _add_updates(metrics, updates, found.step)
             updates, timed = [], True
-        for name, given in found.values.items():
-            metrics.add(line, found.step, name, given)
+        metrics.add_step(line, found.step, found.values)
     if not timed:  # nothing tells their rollouts
         for line, found in updates:
             _add_updates(metrics, [(line, found)], found.step)

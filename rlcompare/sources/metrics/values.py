@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import math
 import re
+from array import array
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar, cast
 
 if TYPE_CHECKING:
     from rlcompare.sources.metrics.jobs_in_log import Job
@@ -51,6 +52,8 @@ LARGEST_COUNT = 2**63
 _NEVER_NEGATIVE = ("timing_s/", "workload.")
 """Names of metrics that are times or counts, beside those in the catalogue."""
 
+V = TypeVar("V", int, float)
+
 _WORDS = {"nan": math.nan, "inf": math.inf, "infinity": math.inf, "-inf": -math.inf, "-infinity": -math.inf}
 
 
@@ -59,8 +62,10 @@ class Metrics:
     """The values of one source, column by column, and its anomalies.
 
     Attributes:
-        lines, steps, names, values: for each value its position in the file (``unit``, from 1), the step, the metric,
-            and the number or None.
+        lines, steps, metrics, values: for each value its position in the file (``unit``, from 1), the step, the metric
+            as its place in ``names``, and the number; NaN if there is none. Arrays, since there may be millions.
+        absent: for each value 1 if there is no number, else 0.
+        names: the metrics, each once, in the order of their first values.
         unreadable: positions of metrics that cannot be read.
         cut: position of the file's last line or record if it is incomplete; else None.
         negative: negative values of metrics that cannot be negative, as (metric, step, value); they are kept as None.
@@ -81,10 +86,12 @@ class Metrics:
         unit: the unit of positions: ``line`` or ``record``.
     """
 
-    lines: list[int] = field(default_factory=list)
-    steps: list[int] = field(default_factory=list)
+    lines: array[int] = field(default_factory=lambda: array("q"))
+    steps: array[int] = field(default_factory=lambda: array("q"))
+    metrics: array[int] = field(default_factory=lambda: array("i"))
+    values: array[float] = field(default_factory=lambda: array("d"))
+    absent: array[int] = field(default_factory=lambda: array("b"))
     names: list[str] = field(default_factory=list)
-    values: list[float | None] = field(default_factory=list)
     unreadable: list[int] = field(default_factory=list)
     cut: int | None = None
     cut_in_part: bool = False
@@ -102,7 +109,26 @@ class Metrics:
     negative: list[tuple[str, int, float]] = field(default_factory=list)
     implausible: list[tuple[str, int, float]] = field(default_factory=list)
     unit: str = "line"
-    _names: dict[str, str] = field(default_factory=dict, repr=False)
+    _places: dict[str, int] = field(default_factory=dict, repr=False)
+    """The places of metrics in ``names`` by the names that the file has."""
+    _last: tuple[tuple[str, ...], array[int]] = field(default=((), array("i")), repr=False)
+    """The names of the values that were added together last, and their places."""
+
+    def rows(self) -> Iterator[tuple[int, int, str, float | None]]:
+        """All values as (position, step, metric, number or None)."""
+        for line, step, metric, value, absent in zip(
+            self.lines, self.steps, self.metrics, self.values, self.absent, strict=True
+        ):
+            yield line, step, self.names[metric], None if absent else value
+
+    def keep(self, rows: Sequence[int]) -> None:
+        """Drops all values but some.
+
+        Args:
+            rows: their places, in order.
+        """
+        for name in ("lines", "steps", "metrics", "values", "absent"):
+            setattr(self, name, chosen(getattr(self, name), rows))
 
     def step_times(self) -> dict[int, int]:
         """When each step was logged, in nanoseconds since the epoch: the last time that the file has for it."""
@@ -110,34 +136,76 @@ class Metrics:
 
     def add(self, line: int, step: int, name: str, given: object) -> None:
         """Adds a value as it was written; values without a name or number are counted and dropped."""
-        # Nearly all values: this must be quick. What may be implausible goes the long way.
-        if type(given) is float and SHORTEST_STEP_SECONDS <= given <= LONGEST_SECONDS and name in self._names:
-            self.lines.append(line)
-            self.steps.append(step)
-            self.names.append(self._names[name])
-            self.values.append(given)
-            return
-        kind, value = number(given)
+        value: float | None
+        if type(given) is float and SHORTEST_STEP_SECONDS <= given <= LONGEST_SECONDS:  # nearly all: this is quick
+            kind, value = "", given
+        else:
+            kind, value = number(given)
         if not name:
             self.odd["unnamed"] += 1
             return
-        if kind:
-            self.odd[kind] += 1
         if kind == "text":
+            self.odd[kind] += 1
             self.first_text = line if self.first_text is None else self.first_text
             return
-        if value is not None and value < 0 and is_impossible(name, value):
-            self.negative.append((name, step, value))
-            value = None
-        elif value is not None and not kind_of(value) and is_implausible(name, value):
-            self.implausible.append((name, step, value))
-            value = None
+        value = self._checked(step, name, kind, value)
         self.lines.append(line)
         self.steps.append(step)
-        if name not in self._names:  # each is in memory once, although a parser makes a new one for every line
-            self._names[name] = name.replace("\0", "\ufffd").encode("utf-8", "replace").decode()[:NAME_LENGTH]
-        self.names.append(self._names[name])
-        self.values.append(value)
+        self.metrics.append(self._place(name))
+        self.values.append(math.nan if value is None else value)
+        self.absent.append(value is None)
+
+    def add_step(self, line: int, step: int, given: Mapping[str, object]) -> None:
+        """Adds the values of a step by metric, as JSON has them: as ``add``, and many times as quick for numbers."""
+        try:
+            values = array("d", cast("list[float]", list(given.values())))
+        except (TypeError, OverflowError):  # something else than numbers, or an integer too large for a float
+            values = array("d")
+        if "" in given or len(values) != len(given):
+            for name, value in given.items():
+                self.add(line, step, name, value)
+            return
+        names = tuple(given)
+        absent = array("b", bytes(len(names)))
+        for at in [at for at, value in enumerate(values) if not SHORTEST_STEP_SECONDS <= value <= LONGEST_SECONDS]:
+            checked = self._checked(step, names[at], kind_of(values[at]), values[at])
+            values[at], absent[at] = math.nan if checked is None else checked, checked is None
+        if names != self._last[0]:
+            self._last = names, array("i", map(self._place, names))
+        self.lines.extend(array("q", [line]) * len(names))
+        self.steps.extend(array("q", [step]) * len(names))
+        self.metrics.extend(self._last[1])
+        self.values.extend(values)
+        self.absent.extend(absent)
+
+    def _place(self, name: str) -> int:
+        """The place of a metric in ``names``; a new one is added."""
+        place = self._places.get(name)
+        if place is None:
+            place = self._places[name] = len(self.names)
+            self.names.append(name.replace("\0", "\ufffd").encode("utf-8", "replace").decode()[:NAME_LENGTH])
+        return place
+
+    def _checked(self, step: int, name: str, kind: str, value: float | None) -> float | None:
+        """The number, or None if the metric cannot have it; what is odd is counted."""
+        if kind:
+            self.odd[kind] += 1
+        if value is None or SHORTEST_STEP_SECONDS <= value <= LONGEST_SECONDS:
+            return value
+        if value < 0 and is_impossible(name, value):
+            self.negative.append((name, step, value))
+            return None
+        if not kind_of(value) and is_implausible(name, value):
+            self.implausible.append((name, step, value))
+            return None
+        return value
+
+
+def chosen(values: array[V], rows: Sequence[int]) -> array[V]:
+    """The values in some rows."""
+    if isinstance(rows, range):
+        return values[rows.start : rows.stop]
+    return array(values.typecode, map(values.__getitem__, rows))
 
 
 def check_size(path: Path, most_bytes: int, remedy: str) -> None:

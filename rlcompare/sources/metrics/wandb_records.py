@@ -131,9 +131,7 @@ def _add_history(metrics: Metrics, record: int, history: bytes) -> None:
     logged = clock.of_epoch(values.get("_timestamp"))
     if logged is not None:
         metrics.times[record] = logged
-    for name, given in values.items():
-        if name not in OWN:
-            metrics.add(record, number, name, given)
+    metrics.add_step(record, number, {name: given for name, given in values.items() if name not in OWN})
 
 
 def _item(item: bytes) -> tuple[str, object]:

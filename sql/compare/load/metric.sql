@@ -3,7 +3,7 @@
 -- preemptions, and for unknown times of ranks. Names are kept once, because millions of values may have the same few hundred. The first releases
 -- of verl log no time of the whole step: the sum of its timers takes its place, under the given name timing/*.
 -- Variables: run, side.
--- Depends on c_catalogue, c_metric_alias, metric.
+-- Depends on c_catalogue, c_logged, c_metric_alias, metric.
 CREATE TABLE IF NOT EXISTS c_metric_name (
     id INTEGER NOT NULL,
     name VARCHAR NOT NULL,    -- canonical name: that of the first release of verl with this metric
@@ -20,19 +20,24 @@ CREATE TABLE IF NOT EXISTS c_metric_value (
 );
 INSERT INTO c_metric_name
 SELECT (SELECT count(*) FROM c_metric_name) + row_number() OVER (ORDER BY m.name), coalesce(a.canonical, m.name), m.name
-FROM (SELECT DISTINCT name FROM store.metric) AS m LEFT JOIN c_metric_alias AS a USING (name)
-WHERE m.name NOT IN (SELECT given FROM c_metric_name);
+FROM c_logged AS m LEFT JOIN c_metric_alias AS a USING (name)
+WHERE m.side = getvariable('side') AND m.run = getvariable('run') AND m.name NOT IN (SELECT given FROM c_metric_name);
 CREATE OR REPLACE TEMP TABLE load_several AS   -- metrics that the run logs under several names
-SELECT n.name FROM (SELECT DISTINCT name FROM store.metric) AS m JOIN c_metric_name AS n ON n.given = m.name GROUP BY n.name HAVING count(*) > 1;
+SELECT n.name FROM c_logged AS m JOIN c_metric_name AS n ON n.given = m.name
+WHERE m.side = getvariable('side') AND m.run = getvariable('run') GROUP BY n.name HAVING count(*) > 1;
+CREATE OR REPLACE TEMP TABLE load_named AS
+SELECT n.id, n.name, n.given, n.name IN (FROM load_several) AS is_several, starts_with(n.given, 'timing_s/') AS is_timer,
+       (SELECT list(c.unknown) FROM c_catalogue AS c WHERE c.name = n.given AND c.unknown IS NOT NULL) AS unknown
+FROM c_metric_name AS n;
 CREATE OR REPLACE TEMP VIEW load_known AS
-SELECT m.step, n.id, n.name, n.given, m.profiled, m.warmup,
-       CASE WHEN abs(m.value) <= 1e100 AND (m.value BETWEEN 0 AND 366 * 86400 OR NOT starts_with(m.name, 'timing_s/')) THEN m.value END AS value
-FROM store.metric AS m JOIN c_metric_name AS n ON n.given = m.name
-WHERE NOT EXISTS (FROM c_catalogue AS c WHERE c.name = m.name AND c.unknown = m.value);
+SELECT m.step, n.id, n.name, n.given, n.is_several, m.profiled, m.warmup,
+       CASE WHEN abs(m.value) <= 1e100 AND (m.value BETWEEN 0 AND 366 * 86400 OR NOT n.is_timer) THEN m.value END AS value
+FROM store.metric AS m JOIN load_named AS n ON n.given = m.name
+WHERE n.unknown IS NULL OR m.value IS NULL OR NOT list_contains(n.unknown, m.value);
 INSERT INTO c_metric_value
-SELECT getvariable('side'), getvariable('run'), step, id, value, profiled, warmup FROM load_known WHERE name NOT IN (FROM load_several);
+SELECT getvariable('side'), getvariable('run'), step, id, value, profiled, warmup FROM load_known WHERE NOT is_several;
 INSERT INTO c_metric_value   -- in a statement of its own: one for both would hold all values in between
-SELECT getvariable('side'), getvariable('run'), step, id, value, profiled, warmup FROM load_known WHERE name IN (FROM load_several)
+SELECT getvariable('side'), getvariable('run'), step, id, value, profiled, warmup FROM load_known WHERE is_several
 QUALIFY row_number() OVER (PARTITION BY step, name ORDER BY given <> name, given) = 1;
 CREATE OR REPLACE TEMP TABLE load_timed AS   -- by step, the values of early timers, if the run has no time of the step
 WITH value AS (

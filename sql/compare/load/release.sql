@@ -1,7 +1,7 @@
 -- The releases of verl that a run may have used, as minor * 10 + patch: the release that the run states, else the bounds that follow from
 -- the names of its metrics and settings. 0 to 999 if there are no bounds, or if they contradict each other.
 -- Variables: run, side.
--- Depends on env, finding, metric.
+-- Depends on c_logged, env, finding.
 CREATE TABLE IF NOT EXISTS c_release (side VARCHAR NOT NULL, run INTEGER NOT NULL, low INTEGER NOT NULL, high INTEGER NOT NULL);
 INSERT INTO c_release
 WITH mark(kind, pattern, low, high) AS (   -- a metric or setting of this name exists from release low to release high
@@ -21,13 +21,13 @@ WITH mark(kind, pattern, low, high) AS (   -- a metric or setting of this name e
            ('timing_s/agent_loop/generate_sequences/%', 'timing_s/agent_loop/num_preempted/%', 0, 70),
            ('timing_s/agent_loop/generate_sequences/%', 'timing_s/agent_loop/compute_score/%', 0, 71)
 ), told AS (
-    SELECT DISTINCT 'metric' AS kind, name FROM store.metric
+    SELECT 'metric' AS kind, name FROM c_logged WHERE side = getvariable('side') AND run = getvariable('run')
     UNION ALL SELECT DISTINCT 'setting', key FROM store.env WHERE capture IS NULL
 ), bound AS (
     SELECT low, high FROM mark JOIN told ON told.kind = mark.kind AND told.name LIKE mark.pattern
     UNION ALL
     SELECT low, high FROM absent
-    WHERE EXISTS (FROM store.metric WHERE name LIKE has) AND NOT EXISTS (FROM store.metric WHERE name LIKE lacks)
+    WHERE EXISTS (FROM told WHERE kind = 'metric' AND name LIKE has) AND NOT EXISTS (FROM told WHERE kind = 'metric' AND name LIKE lacks)
     UNION ALL   -- the console rounded to three decimals before 0.5
     SELECT 0, 49 FROM store.finding WHERE key = 'rounded_metrics'
 ), stated AS (

@@ -2,7 +2,7 @@
 -- something else with another trainer: with fully_async, timing_s/gen is the time of waiting for samples. v1 is the V1 trainer in its modes
 -- sync and colocate_async; separate_async, which generates on other devices, stands for itself.
 -- Variables: run, side.
--- Depends on env, metric.
+-- Depends on c_logged, env.
 CREATE TABLE IF NOT EXISTS c_trainer (side VARCHAR NOT NULL, run INTEGER NOT NULL, trainer VARCHAR NOT NULL);
 INSERT INTO c_trainer
 WITH mark(kind, pattern, trainer, place) AS (   -- the first place counts
@@ -12,7 +12,7 @@ WITH mark(kind, pattern, trainer, place) AS (   -- the first place counts
            ('setting', 'trainer.v1.trainer_mode=separate_async', 'separate_async', 3), ('setting', 'trainer.v1.trainer_mode=*', 'v1', 4),
            ('metric', 'training/off_policy/trajectory_*', 'v1', 5)
 ), told AS (
-    SELECT DISTINCT 'metric' AS kind, name FROM store.metric
+    SELECT 'metric' AS kind, name FROM c_logged WHERE side = getvariable('side') AND run = getvariable('run')
     UNION ALL SELECT DISTINCT 'setting', key || '=' || value FROM store.env
     WHERE capture IS NULL AND key = 'trainer.v1.trainer_mode' AND NOT EXISTS (FROM store.env WHERE key = 'trainer.use_v1' AND lower(value) = 'false')
 )

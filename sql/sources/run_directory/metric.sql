@@ -19,7 +19,7 @@ UNION SELECT source, step FROM begun WHERE step > (SELECT min(step) FROM begun);
 CREATE OR REPLACE TEMP TABLE metric_repeated AS
 SELECT step, metric FROM stage_metric GROUP BY step, metric HAVING count(*) > 1;
 INSERT INTO metric
-WITH last AS (   -- only few values are there several times, and only these have to be sorted
+WITH last AS (   -- only few values are there several times, and only these are numbered
     FROM stage_metric ANTI JOIN metric_repeated USING (step, metric)
     UNION ALL
     (SELECT s.* FROM stage_metric AS s SEMI JOIN metric_repeated USING (step, metric)
@@ -27,5 +27,4 @@ WITH last AS (   -- only few values are there several times, and only these have
 )
 SELECT l.step, n.name, l.value, getvariable('metrics_sources')[l.source + 1], coalesce(list_contains(getvariable('profiled_steps'), l.step), FALSE),
        CASE WHEN l.step IN (SELECT step FROM metric_start) THEN TRUE ELSE list_contains(getvariable('warmup_steps'), l.step) END
-FROM last AS l JOIN stage_name AS n ON n.id = l.metric
-ORDER BY l.source, l.line, l.metric;
+FROM (FROM last ORDER BY metric, source, line) AS l JOIN stage_name AS n ON n.id = l.metric;   -- metric by metric, as they are compared
