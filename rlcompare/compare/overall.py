@@ -36,9 +36,6 @@ from rlcompare.compare.training import TOTAL, have_phases, profiled_steps, workl
 from rlcompare.model.diff import NOT_COMPARED, RUNS_OVERLAP, Delta, Value
 from rlcompare.model.words import SIDES, SideName
 
-Samples = dict[SideName, dict[int, float | None]]
-"""Values by side and run."""
-
 OUTSIDE = "(outside)"
 """The part of a step outside all phases."""
 
@@ -68,7 +65,9 @@ class Overall:
         """``runs``: the number of runs of each side; ``apart``: why a metric's values are not compared."""
         self._runs = runs
         self._apart = apart
-        self._samples: dict[str, Samples] = {}
+        self._first: dict[SideName, int] = {"baseline": 0, "new": runs["baseline"]}
+        self._samples: dict[str, list[float | None]] = {}
+        """By metric, the values of all runs of the baseline, and then those of the new side."""
         self._scale: dict[str, float] = {}
 
     def add(self, metric: str, side: SideName, run: int, value: float | None, scale: float = 1) -> None:
@@ -77,9 +76,10 @@ class Overall:
         NaN, infinity, and values so large that their sum would overflow count as unknown.
         """
         self._scale.setdefault(metric, scale)
-        self._samples.setdefault(metric, {side: {} for side in SIDES})[side][run] = (
-            value if value is not None and abs(value) <= _LARGEST else None
-        )
+        if metric not in self._samples:
+            self._samples[metric] = [None] * sum(self._runs.values())
+        known = value is not None and abs(value) <= _LARGEST
+        self._samples[metric][self._first[side] + run] = value if known else None
 
     def deltas(self) -> tuple[Delta, ...]:
         """All metrics that at least one side has."""
@@ -91,9 +91,8 @@ class Overall:
 
     def _delta(self, metric: str) -> Delta:
         scale = self._scale[metric]
-        values = {
-            side: tuple(self._samples[metric][side].get(run) for run in range(self._runs[side])) for side in SIDES
-        }
+        given = self._samples[metric]
+        values = {side: tuple(given[self._first[side] :][: self._runs[side]]) for side in SIDES}
         baseline, new = (mean(values[side]) for side in SIDES)
         reason = self._apart.get(metric)
         change = difference(baseline, new) if reason is None else None
@@ -101,13 +100,20 @@ class Overall:
             metric=metric,
             unit=unit_of(metric),
             polarity=polarity_of(metric),
-            baseline=None if baseline is None else baseline / scale,
-            new=None if new is None else new / scale,
-            delta=None if change is None else change / scale,
+            baseline=_scaled(baseline, scale),
+            new=_scaled(new, scale),
+            delta=_scaled(change, scale),
             ratio=ratio(baseline, new) if reason is None else None,
-            samples={side: tuple(None if value is None else value / scale for value in values[side]) for side in SIDES},
+            samples={side: tuple(_scaled(value, scale) for value in values[side]) for side in SIDES},
             evidence=_evidence(values) if reason is None else {NOT_COMPARED: reason},
         )
+
+
+def _scaled(value: float | None, scale: float) -> float | None:
+    """A value in the unit of its metric: the same object if that is its own unit, since there may be very many."""
+    if value is None:
+        return None
+    return float(value) if scale == 1 else value / scale
 
 
 def _evidence(values: Mapping[SideName, Sequence[float | None]]) -> dict[str, Value]:

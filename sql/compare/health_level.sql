@@ -41,5 +41,5 @@ SELECT w.side, w.run, w.name, min(w.given) AS given, w.what, count(w.value) AS s
        min(w.step) FILTER (w.step >= b.far AND w.value > l.far) AS risen_step
 FROM c_watched AS w JOIN limits AS l USING (side, run, name) JOIN begun AS b USING (side, run, name)
 LEFT JOIN trend AS t USING (side, run, name)
-GROUP BY ALL
-ORDER BY w.name, w.side, w.run;
+GROUP BY w.side, w.run, w.name, w.what, l.median, l.start, l.low, l.high, t.deviation, t.correlation
+ORDER BY enum_code(w.name), w.side, w.run;

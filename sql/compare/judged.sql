@@ -25,7 +25,7 @@ WITH logged AS (
     WHERE m.value IS NOT NULL AND in_part(m.name) AND (m.step IS DISTINCT FROM 0 OR k.only_zero)
 ), best AS (
     SELECT side, run, name, grade, min(step) AS first, count(*) AS steps FROM graded GROUP BY side, run, name, grade
-    QUALIFY grade = min(grade) OVER (PARTITION BY side, run, name)
+    QUALIFY grade = min(grade) OVER (PARTITION BY side, run, enum_code(name))
 ), warm AS (
     SELECT g.side, g.run, g.name, g.step, g.value, g.grade
     FROM graded AS g JOIN best AS b USING (side, run, name, grade)

@@ -20,6 +20,6 @@ SELECT h.side, h.run, h.name, h.trainer, k.pattern, k.since, k.until, k.unit, k.
 FROM had AS h JOIN known AS k USING (name)
 LEFT JOIN c_catalogue AS g ON g.name = h.given AND g.same_as = h.name AND len(g.settings) > 0
 QUALIFY row_number() OVER (
-    PARTITION BY h.side, h.run, h.name
+    PARTITION BY h.side, h.run, enum_code(h.name)
     ORDER BY k.is_pattern, len(k.pattern) DESC, k.pattern, CASE WHEN list_contains(k.trainers, h.trainer) THEN 0 WHEN len(k.trainers) = 0 THEN 1 ELSE 2 END
 ) = 1;

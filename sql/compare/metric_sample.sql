@@ -10,4 +10,4 @@ WITH value_of AS (
 SELECT n.side, n.run, n.name, v.value, v.deviation, v.steps, v.grade, n.invalid, n.given
 FROM (SELECT side, run, name, count(*) FILTER (WHERE value IS NULL) AS invalid, min(given) AS given FROM c_metric WHERE in_part(name) GROUP BY ALL) AS n
 LEFT JOIN value_of AS v USING (side, run, name)
-ORDER BY n.name, n.side, n.run;
+ORDER BY enum_code(n.name), n.side, n.run;

@@ -18,4 +18,4 @@ WITH watched AS (
 )
 SELECT k.side, k.run, k.name, any_value(t.phase) AS phase, list(k.step ORDER BY k.step) AS steps, list(k.value ORDER BY k.step) AS amounts
 FROM known AS k JOIN counted AS c USING (side, run, name) LEFT JOIN c_timer AS t USING (side, run, name)
-WHERE k.disturbed = c.disturbed GROUP BY k.side, k.run, k.name ORDER BY k.name, k.side, k.run;
+WHERE k.disturbed = c.disturbed GROUP BY k.side, k.run, k.name ORDER BY enum_code(k.name), k.side, k.run;

@@ -14,12 +14,13 @@ WITH RECURSIVE later(name, place) AS (   -- timers that may follow the step, in 
     WHERE e.inside = 'timing_s/step' AND e.kind IN ('part', 'wait') AND e.phase IS NOT NULL
 ), beside AS (   -- several versions of the model generate a trajectory, or one before the last: generation does not wait for the step
     SELECT side, run FROM c_metric WHERE step > 1 AND name IN ('training/off_policy/trajectory_spans/max', 'training/off_policy/trajectory_staleness/max')
-    GROUP BY side, run HAVING avg(value ORDER BY name, step) FILTER (ends_with(name, 'spans/max')) > 1.5 OR avg(value ORDER BY name, step) FILTER (ends_with(name, 'staleness/max')) > 0.5
+    GROUP BY side, run HAVING avg(value ORDER BY step) FILTER (ends_with(name, 'spans/max')) > 1.5 OR avg(value ORDER BY step) FILTER (ends_with(name, 'staleness/max')) > 0.5
 ), room AS (   -- time of the step minus the phases that are always part of it
     SELECT m.side, m.run, m.step,
-           max(m.value) FILTER (m.name = 'timing_s/step') + 0.01 - coalesce(sum(m.value ORDER BY m.name) FILTER (t.place = 0), 0) AS seconds,
+           max(m.value) FILTER (m.name = 'timing_s/step') + 0.01 - coalesce(sum(m.value ORDER BY enum_code(m.name)) FILTER (t.place = 0), 0) AS seconds,
            map_from_entries(list((t.place, m.value)) FILTER (t.place > 0 AND m.value IS NOT NULL)) AS others
-    FROM c_metric AS m LEFT JOIN timer AS t USING (side, run, name) GROUP BY ALL
+    FROM c_metric AS m LEFT JOIN timer AS t USING (side, run, name)
+    WHERE m.name = 'timing_s/step' OR m.name IN (SELECT name FROM timer) GROUP BY ALL
 ), tried AS (
     SELECT 0 AS place, side, run, step, others, seconds, TRUE AS inside FROM room
     UNION ALL

@@ -5,14 +5,14 @@
 -- Nothing without c_judged, c_metric_name.
 WITH told AS (   -- those that may explain a time
     SELECT DISTINCT CAST(name AS metric_name) AS name FROM c_metric_name
-    WHERE name IN (SELECT name FROM c_metric_entry) OR regexp_matches(name, '^(timing_s/|prometheus/|workload\.)')
+    WHERE in_part(CAST(name AS metric_name)) AND (name IN (SELECT name FROM c_metric_entry) OR regexp_matches(name, '^(timing_s/|prometheus/|workload\.)'))
 ), fitted AS (
     SELECT side, run, name, CASE WHEN count(step) >= 24 THEN regr_slope(value, step ORDER BY step) END AS slope FROM c_judged SEMI JOIN told USING (name) WHERE in_part(name) GROUP BY ALL
 ), rest AS (
     SELECT side, run, name, step, value - coalesce(slope * step, 0) AS value, CASE WHEN slope IS NULL THEN 1 ELSE 2 END AS fixed
     FROM c_judged JOIN fitted USING (side, run, name)
 ), value_of AS (
-    SELECT *, lag(value) OVER (PARTITION BY side, run, name ORDER BY step) AS before FROM rest
+    SELECT *, lag(value) OVER (PARTITION BY side, run, enum_code(name) ORDER BY step) AS before FROM rest
 ), moment AS (
     SELECT side, run, name, count(*) AS steps, any_value(fixed) AS fixed, stddev_samp(value ORDER BY step) AS deviation,
            corr(value, before ORDER BY step) AS correlation
@@ -21,4 +21,4 @@ WITH told AS (   -- those that may explain a time
     SELECT *, CASE WHEN isfinite(correlation) THEN least(greatest(correlation, 0), 0.8) ELSE 0 END AS kept FROM moment
 )
 SELECT side, run, name, deviation * sqrt((steps - 1) / (steps - fixed)) / sqrt(steps) * sqrt((1 + kept) / (1 - kept)) AS error
-FROM neighbours WHERE steps > 2 ORDER BY name, side, run;
+FROM neighbours WHERE steps > 2 ORDER BY enum_code(name), side, run;

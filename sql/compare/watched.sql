@@ -49,7 +49,7 @@ WITH chosen AS (   -- no name matches two patterns
         WHEN regexp_matches(name, '^response_length/clip_ratio$') THEN 'clipped'
         WHEN regexp_matches(name, '^training/(off_policy|rollout_failure)/evicted_samples$') THEN 'evicted'
         WHEN regexp_matches(name, '^fully_async/(.*/)?dropped(_stale)?_samples$') THEN 'evicted_count'
-    END AS what FROM c_metric_name WHERE what IS NOT NULL
+    END AS what FROM (FROM c_metric_name WHERE in_part(CAST(name AS metric_name))) WHERE what IS NOT NULL
 ), met AS (
     SELECT name, step FROM c_metric SEMI JOIN chosen USING (name) WHERE in_part(name) GROUP BY name, step HAVING bool_or(side = 'baseline') AND bool_or(side = 'new')
 ), given AS (
@@ -57,7 +57,7 @@ WITH chosen AS (   -- no name matches two patterns
     FROM c_metric AS m JOIN chosen AS c USING (name) LEFT JOIN met AS b ON b.name = m.name AND b.step IS NOT DISTINCT FROM m.step
     WHERE m.step IS DISTINCT FROM 0 AND in_part(m.name)
 ), grown AS (
-    SELECT * REPLACE (value - coalesce(lag(value) OVER (PARTITION BY side, run, name ORDER BY step), 0) AS value)
+    SELECT * REPLACE (value - coalesce(lag(value) OVER (PARTITION BY side, run, enum_code(name) ORDER BY step), 0) AS value)
     FROM given WHERE what LIKE '%\_count' ESCAPE '\'
     UNION ALL
     FROM given WHERE what NOT LIKE '%\_count' ESCAPE '\'
@@ -69,9 +69,9 @@ WITH chosen AS (   -- no name matches two patterns
            coalesce(lag(step, 4) OVER known, first_value(step) OVER known) AS first, bool_and(shared) OVER five AS all_shared,
            count(CASE WHEN shared THEN 1 END) OVER so_far AS shared_place
     FROM grown JOIN counted USING (side, run, name) WHERE value IS NOT NULL
-    WINDOW known AS (PARTITION BY side, run, name ORDER BY step),
-           five AS (PARTITION BY side, run, name ORDER BY step ROWS BETWEEN 4 PRECEDING AND CURRENT ROW),
-           so_far AS (PARTITION BY side, run, name ORDER BY step ROWS UNBOUNDED PRECEDING)
+    WINDOW known AS (PARTITION BY side, run, enum_code(name) ORDER BY step),
+           five AS (PARTITION BY side, run, enum_code(name) ORDER BY step ROWS BETWEEN 4 PRECEDING AND CURRENT ROW),
+           so_far AS (PARTITION BY side, run, enum_code(name) ORDER BY step ROWS UNBOUNDED PRECEDING)
 )
 SELECT side, run, name, given, what, step, value, before, shared, place, steps, greatest(steps // 10, least(3, (steps + 1) // 2)) AS tenth,
        CASE WHEN shared THEN shared_steps - shared_place END AS shared_left,

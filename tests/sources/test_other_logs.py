@@ -130,16 +130,11 @@ def test_several_jobs_and_a_cut_end(tmp_path: Path, trainer: str) -> None:
 
     first, last = other_logs.read(path, "1"), other_logs.read(path)
 
-    read = {
-        key: value
-        for *key_, value in zip(first.steps, first.names, first.values, strict=True)
-        for key in [tuple(key_)]
-        if value is not None
-    }
+    read = {(step, name): value for _, step, name, value in first.rows() if value is not None}
     assert read == pytest.approx(values)
     assert 0 < len(last.steps) < len(first.steps)
-    assert all(values[step, name] == pytest.approx(value) for step, name, value in
-               zip(last.steps, last.names, last.values, strict=True) if value is not None)  # fmt: skip
+    kept = {(step, name): value for _, step, name, value in last.rows() if value is not None}
+    assert kept == pytest.approx({key: values[key] for key in kept})
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,6 @@
 WITH counted AS (
     SELECT name, count(*) AS amount FROM c_metric GROUP BY name
 ), placed AS (
-    SELECT name, (sum(amount) OVER (ORDER BY name) - 1) // getvariable('most_values') AS part FROM counted
+    SELECT name, (sum(amount) OVER (ORDER BY enum_code(name)) - 1) // getvariable('most_values') AS part FROM counted
 )
 SELECT CAST(min(name) AS VARCHAR), CAST(max(name) AS VARCHAR) FROM placed GROUP BY part ORDER BY part;
