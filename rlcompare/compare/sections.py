@@ -307,9 +307,9 @@ def _plain(
 def _metrics(rollups: Rollups, env: Mapping[SideName, Mapping[str, str]]) -> Section:
     diverged = {row.name: row.first_divergence for row in rollups.rows(Divergence)}
     apart = {row.name: changed_meaning(row) for row in rollups.rows(MetricApart)}
-    robust: dict[tuple[str, SideName], list[MetricAggregate]] = {}
+    robust: dict[str, list[MetricAggregate]] = {}
     for aggregate in rollups.rows(MetricAggregate):
-        robust.setdefault((aggregate.name, aggregate.side), []).append(aggregate)
+        robust.setdefault(aggregate.name, []).append(aggregate)
     rows: list[Row] = []
     for name, samples in groupby(rollups.rows(MetricSample), key=lambda sample: sample.name):
         found: dict[SideName, list[MetricSample]] = {side: [] for side in SIDES}
@@ -321,7 +321,7 @@ def _metrics(rollups: Rollups, env: Mapping[SideName, Mapping[str, str]]) -> Sec
         logged: dict[SideName, str] = {}
         for side in SIDES:
             row[f"{side}_spread"] = mean([run.deviation for run in found[side]])
-            of_runs = robust.get((name, side), ())
+            of_runs = [run for run in robust.get(name, ()) if run.side == side]
             row[f"{side}_median"] = mean([run.median for run in of_runs])
             row[f"{side}_p95"] = mean([run.p95 for run in of_runs])
             row[f"{side}_steps"] = sum(run.steps or 0 for run in found[side]) or None
