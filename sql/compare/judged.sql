@@ -10,7 +10,7 @@ CREATE TABLE IF NOT EXISTS c_judged (
     name metric_name NOT NULL,
     step BIGINT,
     value DOUBLE NOT NULL,
-    grade UTINYINT NOT NULL    -- 0: without a profiler, 1: with it, 2: warm-up
+    grade INTEGER NOT NULL    -- 0: without a profiler, 1: with it, 2: warm-up
 );
 INSERT INTO c_judged
 WITH logged AS (

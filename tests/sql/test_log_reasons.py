@@ -86,10 +86,11 @@ def test_the_error_of_a_mean_counts_independent_steps(rise: float) -> None:
     for _ in range(199):
         values.append(4.0 + 0.6 * values[-1] + chance.gauss(0, 0.5))
     with duckdb.connect() as connection:
-        connection.execute("CREATE TABLE c_judged(side VARCHAR, run INTEGER, name VARCHAR, step BIGINT, value DOUBLE)")
+        connection.execute("CREATE TYPE metric_name AS ENUM ('timing_s/gen')")
+        columns = "side VARCHAR, run INTEGER, name metric_name, step BIGINT, value DOUBLE"
+        connection.execute(f"CREATE TABLE c_judged({columns})")
         rows = [("new", 0, "timing_s/gen", step, value + rise * step) for step, value in enumerate(values, 1)]
         connection.executemany("INSERT INTO c_judged VALUES (?, ?, ?, ?, ?)", rows)
-        connection.execute("CREATE TYPE metric_name AS ENUM ('timing_s/gen')")
         connection.execute("CREATE TABLE c_metric_name AS SELECT 'timing_s/gen' AS name")
         connection.execute("CREATE TABLE c_metric_entry AS FROM c_metric_name")
         connection.execute(resources.sql("compare/macro"))

@@ -32,6 +32,7 @@ def release_of(con: duckdb.DuckDBPyConnection, metrics: list[str], settings: dic
         con.execute("INSERT INTO store.env VALUES (NULL, ?, ?)", [key, value])
     con.execute("SET VARIABLE side = 'new'")
     con.execute("SET VARIABLE run = 0")
+    con.execute(resources.sql("compare/load/logged"))
     con.execute(resources.sql("compare/load/release"))
     ((low, high),) = con.execute("SELECT low, high FROM c_release").fetchall()
     return low, high

@@ -8,6 +8,7 @@ import duckdb
 import pytest
 
 from rlcompare import resources
+from rlcompare.db import literal
 from rlcompare.metrics.catalogue import EXPLAINS, UNITS, Kind, as_text, entries, entry, rows
 from rlcompare.model.words import Polarity
 
@@ -67,7 +68,8 @@ def test_sql_finds_the_same_entries() -> None:
     with duckdb.connect() as con:
         con.execute("SET VARIABLE catalogue = ?", [as_text()])
         con.execute(resources.sql("compare/catalogue"))
-        con.execute("CREATE TABLE c_metric (side VARCHAR, run INTEGER, name VARCHAR, given VARCHAR)")
+        names = ", ".join(map(literal, logged))
+        con.execute(f"CREATE TABLE c_metric (side VARCHAR, run INTEGER, name ENUM ({names}), given VARCHAR)")
         con.execute("CREATE TABLE c_trainer (side VARCHAR, run INTEGER, trainer VARCHAR)")
         for run, trainer in enumerate(trainers):
             con.execute("INSERT INTO c_trainer VALUES ('new', ?, ?)", [run, trainer])
@@ -115,6 +117,7 @@ def test_the_trainer_follows_from_its_metrics_and_settings(
             con.execute("INSERT INTO store.env VALUES (NULL, ?, ?)", setting)
         con.execute("SET VARIABLE side = 'new'")
         con.execute("SET VARIABLE run = 0")
+        con.execute(resources.sql("compare/load/logged"))
         con.execute(resources.sql("compare/load/trainer"))
         assert con.execute("SELECT * FROM c_trainer").fetchall() == [("new", 0, trainer)]
 
