@@ -66,8 +66,6 @@ def _array(column: str, values: list[Any]) -> pyarrow.Array:
         return pyarrow.compute.if_else(pyarrow.compute.is_finite(numbers), numbers, None)
     if kinds == {bool}:
         return pyarrow.array(values, pyarrow.bool_())
-    if kinds == {str} and all(value is None or value.isascii() for value in values):
-        return pyarrow.array(values, pyarrow.string())
     return pyarrow.array([None if value is None else _text(value) for value in values], pyarrow.string())
 
 

@@ -128,7 +128,9 @@ _SENTENCES = {
         "Add 在训练步中的耗时少 4.35 ms，其中 2.33 ms 是因为在主机侧的训练步之内执行的部分变少。"
     ),
     "The work itself grew: 11 operators had more calls, 60 → 120 per step, which accounts for 4.20 ms with the time"
-    " between them.": ("工作量本身增加：11 个算子每步的调用次数变多（60 → 120），连同其间的时间造成 4.20 ms 的变化。"),
+    " between them.": (
+        "工作量本身增加：11 个算子每步的调用次数变多（60 → 120），连同其间的时间造成 4.20 ms 的变化。"
+    ),
     "cann differs: 8.2 against 8.3; kernels and their names may differ between CANN releases.": (
         "cann 不同：8.2 对 8.3；不同 CANN 版本的 Kernel 及其名称可能不同。"
     ),

@@ -22,13 +22,11 @@ INSERT INTO c_metric_name
 SELECT (SELECT count(*) FROM c_metric_name) + row_number() OVER (ORDER BY m.name), coalesce(a.canonical, m.name), m.name
 FROM c_logged AS m LEFT JOIN c_metric_alias AS a USING (name)
 WHERE m.side = getvariable('side') AND m.run = getvariable('run') AND m.name NOT IN (SELECT given FROM c_metric_name);
-CREATE OR REPLACE TEMP TABLE load_several AS   -- metrics that the run logs under several names
-SELECT n.name FROM c_logged AS m JOIN c_metric_name AS n ON n.given = m.name
-WHERE m.side = getvariable('side') AND m.run = getvariable('run') GROUP BY n.name HAVING count(*) > 1;
-CREATE OR REPLACE TEMP TABLE load_named AS
-SELECT n.id, n.name, n.given, n.name IN (FROM load_several) AS is_several, starts_with(n.given, 'timing_s/') AS is_timer,
+CREATE OR REPLACE TEMP TABLE load_named AS   -- is_several: the run logs the metric under several names
+SELECT n.id, n.name, n.given, count(*) OVER (PARTITION BY n.name) > 1 AS is_several, starts_with(n.given, 'timing_s/') AS is_timer,
        (SELECT list(c.unknown) FROM c_catalogue AS c WHERE c.name = n.given AND c.unknown IS NOT NULL) AS unknown
-FROM c_metric_name AS n;
+FROM c_logged AS m JOIN c_metric_name AS n ON n.given = m.name
+WHERE m.side = getvariable('side') AND m.run = getvariable('run');
 CREATE OR REPLACE TEMP VIEW load_known AS
 SELECT m.step, n.id, n.name, n.given, n.is_several, m.profiled, m.warmup,
        CASE WHEN abs(m.value) <= 1e100 AND (m.value BETWEEN 0 AND 366 * 86400 OR NOT n.is_timer) THEN m.value END AS value
