@@ -5,13 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from fnmatch import translate
-from functools import cache
+from functools import cache, lru_cache
 from typing import TypeVar
 
 from rlcompare.metrics import entry
 from rlcompare.model.words import Polarity
 
 T = TypeVar("T")
+
+_KEPT_NAMES = 2**17
+"""Number of names whose unit and polarity are kept: each is looked up for several tables."""
 
 LOWER, HIGHER, NEUTRAL = Polarity.LOWER, Polarity.HIGHER, Polarity.NEUTRAL
 
@@ -74,6 +77,7 @@ TOKEN_RATE = "timing_per_token_ms/step"
 """The step's time per token (prompt and response tokens): the measure of speed if responses got longer."""
 
 
+@lru_cache(_KEPT_NAMES)
 def polarity_of(metric: str) -> Polarity:
     """Which direction of a metric is better; neutral if unknown."""
     if metric in _TIME_POLARITIES:
@@ -83,6 +87,7 @@ def polarity_of(metric: str) -> Polarity:
     return _of_first(metric, _POLARITIES, NEUTRAL)
 
 
+@lru_cache(_KEPT_NAMES)
 def unit_of(metric: str) -> str:
     """The unit of a metric; empty if it has none or if unknown."""
     if metric in _TIME_POLARITIES:

@@ -16,6 +16,9 @@ from rlcompare.errors import InputError
 from rlcompare.sources.metrics.jobs_in_log import keep_job
 from rlcompare.sources.metrics.values import LINE_BYTES, NUMPY, Metrics, whole_step
 
+_READ_AT_ONCE = 2**20
+"""Each read lets another thread run: with few bytes at once, logs that are read side by side wait for each other."""
+
 
 def read(path: Path, part: str = "") -> Metrics:
     """Reads a file of metrics.
@@ -50,7 +53,7 @@ def lines_of(path: Path) -> Iterator[tuple[int, str, bool]]:
         InputError: it cannot be opened or read.
     """
     try:
-        with path.open("rb") as file:
+        with path.open("rb", buffering=_READ_AT_ONCE) as file:
             for line in count(1):
                 data = file.readline(LINE_BYTES)
                 if not data:
