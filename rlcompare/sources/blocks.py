@@ -15,6 +15,7 @@ GZIP = b"\x1f\x8b"
 """The first bytes of a gzip file."""
 
 BLOCK_BYTES = 4 << 20
+_NUL_BYTES = bytes(BLOCK_BYTES)
 
 MOST_RATIO = 100
 """Compressed files that expand by more are refused, beyond ``ANY_RATIO_BYTES``: traces expand by up to 30."""
@@ -30,6 +31,8 @@ CUT = "it is truncated (cut off while it was written or copied)"
 
 class Blocks:
     """The uncompressed content of a file in blocks. Afterwards ``damage`` tells whether the file was complete.
+
+    A block of NUL bytes counts as one of them: a file system that failed may leave gigabytes, which are no content.
 
     Raises:
         InputError: the file expands beyond any sense, so that it is not what it says.
@@ -50,7 +53,7 @@ class Blocks:
             first = file.read(BLOCK_BYTES)
             if not first.startswith(GZIP):
                 while first:
-                    yield first
+                    yield b"\0" if first == _NUL_BYTES[: len(first)] else first
                     first = file.read(BLOCK_BYTES)
                 return
             most = most_expanded(self.path.stat().st_size)

@@ -125,5 +125,7 @@ def _read_timeline(con: duckdb.DuckDBPyConnection, path: Path) -> str | None:
     room = path.stat().st_size * (_ROOM if path.suffix == ".gz" else 1) + 2**20
     db.set_variable(con, "timeline_file", db.pattern_of(path))
     db.set_variable(con, "timeline_bytes", min(room, _MOST_TIMELINE))
-    ((levels,),) = db.run(con, resources.sql("sources/exports/memory_timeline"))
-    return None if levels else "it was left out: it contains no memory of the requested device"
+    ((sizes, negative),) = db.run(con, resources.sql("sources/exports/memory_timeline"))
+    if not sizes:
+        return "it was left out: it contains no memory of the requested device"
+    return f"{negative} of {sizes} sizes were left out: they are negative" if negative else None

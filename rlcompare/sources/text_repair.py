@@ -17,6 +17,7 @@ CELL_LENGTH = 10_001
 """Longer cells are cut in a repaired table. Names are cut to 10,000 characters anyway; one more shows the cut."""
 
 _CHUNK = 1 << 20
+_NUL_BYTES = bytes(_CHUNK)
 _LONGEST_CELL = 1 << 26
 
 
@@ -53,20 +54,20 @@ def encoding_of(path: Path) -> str:
 
 
 def mended_text(path: Path, scratch: Path) -> Path:
-    """A copy in UTF-8; invalid bytes become U+FFFD.
+    """A copy in UTF-8 without NUL bytes; invalid bytes become U+FFFD.
 
     Raises:
         OSError: it cannot be read.
     """
     copy = scratch / f"mended-{path.name}"
     check = interruption()
-    with (
-        path.open(encoding=encoding_of(path), errors="replace", newline="") as file,
-        copy.open("w", encoding="utf-8", newline="") as out,
-    ):
+    decoder = codecs.getincrementaldecoder(encoding_of(path))("replace")
+    with path.open("rb") as file, copy.open("wb") as out:
         while chunk := file.read(_CHUNK):
             check()
-            out.write(chunk.replace("\0", ""))
+            if chunk != _NUL_BYTES[: len(chunk)]:  # a file system that failed may leave gigabytes of them
+                out.write(decoder.decode(chunk).encode().translate(None, b"\0"))
+        out.write(decoder.decode(b"", final=True).encode())
     return copy
 
 

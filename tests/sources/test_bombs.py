@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import gzip
+import os
 import shutil
 from collections import namedtuple
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 from rlcompare.errors import InputError
 from rlcompare.sources import blocks
 from rlcompare.sources.blocks import Blocks, check_room
+from rlcompare.sources.text_repair import mended_text
 from rlcompare.sources.torch.file import event_file, read_header
 from rlcompare.sources.torch.memory import capture_of_snapshot
 from rlcompare.sources.trace_slice import end_of_last_event
@@ -46,6 +48,28 @@ def test_a_trace_that_compresses_well_is_read(tmp_path: Path) -> None:
     path = bomb(tmp_path / "trace.json.gz", 4 * 2**20)
     assert path.stat().st_size < 4 * 2**20 / 100, "its ratio alone does not refuse it"
     assert b"".join(Blocks(path)) == EVENTS + b" " * 4 * 2**20 + b"]}"
+
+
+def test_gigabytes_of_nul_bytes_count_as_a_few(tmp_path: Path) -> None:
+    """What a file system that failed leaves behind a file."""
+    path = tmp_path / "trace.json"
+    path.write_bytes(EVENTS + b"]}")
+    os.truncate(path, 2**30)
+    first, *others = Blocks(path)
+    assert (first.rstrip(b"\0"), len(first), set(others)) == (EVENTS + b"]}", blocks.BLOCK_BYTES, {b"\0"})
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    assert event_file(path, scratch).path.stat().st_size <= 2 * blocks.BLOCK_BYTES
+    assert mended_text(path, scratch).read_bytes() == EVENTS + b"]}"
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+def test_a_mended_text_is_what_was_written_without_nul_bytes(tmp_path: Path, encoding: str) -> None:
+    text = "Name,\0é\r\n漢字\0\0,1\n" * 200_000 + "\0" * 3_000_001 + "behind,them"
+    path = tmp_path / "table.csv"
+    path.write_bytes(text.encode(encoding) + (b"\xe6" if encoding == "utf-8" else b"\0"))
+    mended = mended_text(path, tmp_path).read_bytes().decode()
+    assert mended == text.replace("\0", "") + "\ufffd"
 
 
 def test_copies_leave_room_on_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -121,6 +121,16 @@ def test_a_mean_is_over_time(sample: Path, tmp_path: Path) -> None:
         assert (made["parameter"], made["input"], made["unknown"]) == ((100, 100), (50, 17), (0, 0))
 
 
+def test_a_negative_size_is_left_out(sample: Path, tmp_path: Path) -> None:
+    size = [0, 100, 0, 0, 0, 0, 0, 0, 0]
+    damaged = [0, 100, 0, -50, 0, 0, 0, 0, 0]
+    file = {"memory_timeline.json": json.dumps([[1, 2, 3], [size, damaged, size]]).encode()}
+    store = read(sample, tmp_path, file)
+    assert (categories(store)["parameter"], categories(store)["input"]) == ((100, 100), (0, 0))
+    (message,) = said(store)
+    assert "1 of 24 sizes were left out: they are negative" in message
+
+
 def test_beside_torchs_one_trace_they_are_its(torchs_own: Path, tmp_path: Path) -> None:
     (run,) = find_runs(torchs_own)
     assert sorted(run.captures[0].files) == ["memory_timeline", "stacks", "trace"]

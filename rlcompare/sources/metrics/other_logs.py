@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+import heapq
 import mmap
 import re
 from collections import defaultdict
@@ -26,13 +27,16 @@ from rlcompare.sources.metrics.values import LINE_BYTES, MOST_LOG_BYTES, Metrics
 
 SCAN_BYTES = 64 * 2**20
 
-_BEGIN = re.compile(
-    rb"(?:(?<![\w./-])(?P<slime>perf|rollout|eval|step) (?P<of>\d{1,18}): (?=\{'[\w.-]+/)"
-    rb"|Global step (?P<openrlhf>\d{1,18})(?: \[[\w-]+\])?: (?=\{')"
-    rb'|metrics_tag: (?P<roll>)(?=\{"step": ?\d)'
-    rb"|(?<![\w./-])iteration: (?P<mindspeed>\d{1,18}) / \d+ \| (?=[\w./@-]+ : -?[\dn])"
-    rb"|(?<!=)={5,} Step (?P<nemo>\d{1,18})/\d+ ={5,})"
-)
+_OF_SLIME = ("perf", "rollout", "eval", "step")
+_BEGINS = {
+    **{word: rb"%b (?<![\w./-]%b )(\d{1,18}): (?=\{'[\w.-]+/)" % (word.encode(), word.encode()) for word in _OF_SLIME},
+    "openrlhf": rb"Global step (\d{1,18})(?: \[[\w-]+\])?: (?=\{')",
+    "roll": rb'metrics_tag: ()(?=\{"step": ?\d)',
+    "mindspeed": rb"iteration: (?<![\w./-]iteration: )(\d{1,18}) / \d+ \| (?=[\w./@-]+ : -?[\dn])",
+    "nemo": rb"===== Step (\d{1,18})/\d+ ={5,}",
+}
+"""How lines of metrics begin, with their steps. Each begins with a fixed text, which Python finds a hundred times as
+quickly as one of several."""
 _BULLET = re.compile(
     "^(?:.*\\) )?[ \t]*• ([\\w /-]{1,100}): (-?\\d+(?:\\.\\d+)?)(s?)(?: \\([\\d.]+%\\))?[ \\t]*\\r?\\n".encode(),
     re.MULTILINE,
@@ -73,8 +77,8 @@ def has_metrics(path: Path) -> bool:
         OSError: it cannot be opened or read.
     """
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text:
-        match = _BEGIN.search(text, 0, min(len(text), SCAN_BYTES))
-        return match is not None and (match["nemo"] is None or text.find(_TOTAL, match.end(), SCAN_BYTES) >= 0)
+        first = next(_begins(text, SCAN_BYTES), None)
+        return first is not None and (first[0] != "nemo" or text.find(_TOTAL, first[1].end(), SCAN_BYTES) >= 0)
 
 
 def read(path: Path, part: str = "") -> Metrics:
@@ -151,25 +155,31 @@ def _note_line(metrics: Metrics, text: mmap.mmap, line: int, place: int) -> None
         metrics.times[line], metrics.local_times = logged[0], not logged[1]
 
 
+def _begins(text: mmap.mmap, end: int) -> Iterator[tuple[str, re.Match[bytes]]]:
+    """The beginnings of lines of metrics before a position, in order, each with its key in ``_BEGINS``."""
+
+    def of(kind: str) -> Iterator[tuple[str, re.Match[bytes]]]:
+        return ((kind, match) for match in re.compile(_BEGINS[kind]).finditer(text, 0, min(len(text), end)))
+
+    return heapq.merge(*map(of, _BEGINS), key=lambda begin: begin[1].start())
+
+
 def _found(text: mmap.mmap) -> Iterator[_Found]:
-    matches = list(_BEGIN.finditer(text))
-    for place, match in enumerate(matches):
+    begins = list(_begins(text, len(text)))
+    for place, (kind, match) in enumerate(begins):
         rest = _REST.match(text, match.end())
         behind = ANSI.sub("", rest.group().decode("utf-8", "replace")) if rest else ""
-        if match["slime"] is not None:
+        if kind in (*_OF_SLIME, "openrlhf"):
             values, left = _of_dict(behind)
-            yield _Found(match.start(), int(match["of"]), values, left, is_update=match["slime"] == b"step")
-        elif match["openrlhf"] is not None:
-            values, left = _of_dict(behind)
-            yield _Found(match.start(), int(match["openrlhf"]), values, left)
-        elif match["mindspeed"] is not None:
+            yield _Found(match.start(), int(match[1]), values, left, is_update=kind == "step")
+        elif kind == "mindspeed":
             pairs = {pair.group(1).strip(): pair.group(2) for pair in _PAIR.finditer(behind)}
-            yield _Found(match.start(), int(match["mindspeed"]), dict(pairs))
-        elif match["nemo"] is not None:
-            end = matches[place + 1].start() if place + 1 < len(matches) else len(text)
+            yield _Found(match.start(), int(match[1]), dict(pairs))
+        elif kind == "nemo":
+            end = begins[place + 1][1].start() if place + 1 < len(begins) else len(text)
             block = text[match.end() : min(end, match.end() + _BLOCK_BYTES)]
             if values := _of_block(block):
-                yield _Found(match.start(), int(match["nemo"]), values)
+                yield _Found(match.start(), int(match[1]), values)
         else:
             yield _of_json(match.start(), behind)
 

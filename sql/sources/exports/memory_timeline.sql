@@ -1,6 +1,7 @@
 -- Reads a file of export_memory_timeline for one device: [times, sizes], where each size lists the bytes of each category after a leading
 -- 0. The raw form lists changes as [time, action, bytes, category]. The categories are numbered as in torch.profiler._memory_profiler.
 -- Memory from before the capture has the time -1, or the earliest one. Means are over time; an empty category counts 0.
+-- A negative size is none: the size before it lasts on. Returns the number of sizes, and of those left out.
 -- Variables: capture, timeline_bytes (the most that it may hold), timeline_file.
 -- Run by name: for a file of export_memory_timeline.
 CREATE OR REPLACE TEMP TABLE timeline_document AS
@@ -30,9 +31,9 @@ WITH span AS (
     SELECT min(time) FILTER (time >= 0) AS first, max(time) AS last FROM timeline_level
 ), lasting AS (
     SELECT category, bytes, greatest(coalesce(lead(greatest(time, first)) OVER (PARTITION BY category ORDER BY place), last) - greatest(time, first), 0) AS length
-    FROM timeline_level CROSS JOIN span
+    FROM timeline_level CROSS JOIN span WHERE bytes >= 0
 ), known AS (
-    SELECT category, greatest(max(bytes), 0) AS peak_bytes, sum(CAST(bytes AS DOUBLE) * length) AS area FROM lasting GROUP BY category
+    SELECT category, max(bytes) AS peak_bytes, sum(CAST(bytes AS DOUBLE) * length) AS area FROM lasting GROUP BY category
 )
 SELECT getvariable('capture'), name, CAST(coalesce(peak_bytes, 0) AS BIGINT),
        CAST(coalesce(CASE WHEN last > first THEN area / (last - first) ELSE peak_bytes END, 0) AS BIGINT)
@@ -40,4 +41,4 @@ FROM (VALUES (0, 'parameter'), (1, 'optimizer_state'), (2, 'input'), (3, 'tempor
              (7, 'unknown')) AS label(category, name)
 LEFT JOIN known USING (category) CROSS JOIN span
 WHERE first IS NOT NULL;
-SELECT count(*) FROM timeline_level;
+SELECT count(*), count(*) FILTER (bytes < 0) FROM timeline_level;
