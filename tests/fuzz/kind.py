@@ -13,6 +13,8 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+MOST_CONTENT_BYTES = 2**28
+
 
 class NotApplicableError(Exception):
     """A mutator found nothing to change; another one is drawn."""
@@ -157,3 +159,14 @@ def one_file(folder: Path, pattern: str, random: Random) -> Path:
         NotApplicableError: there is none.
     """
     return random.choice(files(folder, pattern))
+
+
+def content_of(path: Path) -> bytes:
+    """The content of a file.
+
+    Raises:
+        NotApplicableError: another mutator made it too large to be read and written again.
+    """
+    if path.stat().st_size > MOST_CONTENT_BYTES:
+        raise NotApplicableError
+    return path.read_bytes()

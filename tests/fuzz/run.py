@@ -1,8 +1,8 @@
 """Tries many inputs: ``python -m tests.fuzz.run --seeds 0-1999 [--kind KIND]... [--jobs N]``.
 
 One input per seed and kind, in the order of seeds. Prints each input that breaks a rule, and a summary. Ends with 1 if
-there was one. ``--recipe "KIND SEED MUTATOR..."`` replays one input, ``--corpus`` those of ``corpus.toml``.
-``--keep DIR`` keeps their files.
+there was one. Interrupted, it sums up what it tried. ``--recipe "KIND SEED MUTATOR..."`` replays one input,
+``--corpus`` those of ``corpus.toml``. ``--keep DIR`` keeps their files.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import time
 import traceback
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -36,11 +36,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         broken = list(_prepare_all([kind for kind in chosen if kind.name in used], Path(root), options.jobs))
         for text in broken:
             print(text, flush=True)
-        results = [] if broken else list(_run_all(recipes, Path(root), options))
+        results: list[Result] = []
+        log = options.log.open("w", encoding="utf-8") if options.log else nullcontext()
+        with log as out, suppress(KeyboardInterrupt):
+            for result in [] if broken else _run_all(recipes, Path(root), options):
+                results.append(result)
+                if out:
+                    out.write(_line(result))
     seconds = time.monotonic() - start
     _summary(results, seconds)
-    if options.log:
-        _write_log(options.log, results)
     return int(bool(broken) or any(result.broken for result in results))
 
 
@@ -155,12 +159,11 @@ def _summary(results: Sequence[Result], seconds: float) -> None:
     print(f"{len(results)} inputs in {seconds:.0f} s, {broken} broke a rule")
 
 
-def _write_log(path: Path, results: Sequence[Result]) -> None:
-    with path.open("w", encoding="utf-8") as out:
-        for result in results:
-            recipe = {"kind": result.recipe.kind, "seed": result.recipe.seed, "mutators": result.recipe.mutators}
-            line = recipe | {"did": result.done, "codes": result.codes, "broken": result.broken}
-            out.write(json.dumps(line | {"seconds": round(result.seconds, 2)}) + "\n")
+def _line(result: Result) -> str:
+    """A line of the log."""
+    recipe = {"kind": result.recipe.kind, "seed": result.recipe.seed, "mutators": result.recipe.mutators}
+    line = recipe | {"did": result.done, "codes": result.codes, "broken": result.broken}
+    return json.dumps(line | {"seconds": round(result.seconds, 2)}) + "\n"
 
 
 if __name__ == "__main__":

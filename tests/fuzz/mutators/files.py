@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from random import Random
 
-from tests.fuzz.kind import Mutator, NotApplicableError, one_file
+from tests.fuzz.kind import Mutator, NotApplicableError, content_of, one_file
 
 Change = Callable[[Path, Random], str]
 
@@ -76,7 +76,7 @@ def _truncated(path: Path, random: Random) -> str:
 
 
 def _flipped(path: Path, random: Random) -> str:
-    content = bytearray(path.read_bytes())
+    content = bytearray(content_of(path))
     count = random.choice((1, 3, 30, 300))
     for _ in range(count if content else 0):
         content[random.randrange(len(content))] ^= 1 << random.randrange(8)
@@ -85,7 +85,7 @@ def _flipped(path: Path, random: Random) -> str:
 
 
 def _overwritten(path: Path, random: Random) -> str:
-    content = bytearray(path.read_bytes())
+    content = bytearray(content_of(path))
     length = random.choice((1, 64, 4096, 65536))
     start = random.randrange(max(len(content), 1))
     filling = random.choice((b"\0", b"\xff", b"\xa5", b"[", b'"', b"\n"))
@@ -102,7 +102,7 @@ def _zeros_behind(path: Path, random: Random) -> str:
 
 
 def _twice(path: Path, random: Random) -> str:
-    path.write_bytes(path.read_bytes() * 2)
+    path.write_bytes(content_of(path) * 2)
     return "its content twice"
 
 

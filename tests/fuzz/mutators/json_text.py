@@ -14,7 +14,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from tests.fuzz.kind import Mutator, NotApplicableError, one_file
+from tests.fuzz.kind import Mutator, NotApplicableError, content_of, one_file
 from tests.fuzz.mutators import values
 
 Change = Callable[[Any, Random], str]
@@ -62,10 +62,10 @@ def mutators(pattern: str, *, events: bool = False, prefix: str = "json") -> lis
     def of_bytes(change: RawChange) -> Callable[[Path, Random], str]:
         def apply(folder: Path, random: Random) -> str:
             path = one_file(folder, pattern, random)
-            is_compressed = path.read_bytes()[:2] == b"\x1f\x8b"
+            is_compressed = content_of(path)[:2] == b"\x1f\x8b"
             try:
                 content, done = change(
-                    gzip.decompress(path.read_bytes()) if is_compressed else path.read_bytes(), random
+                    gzip.decompress(content_of(path)) if is_compressed else content_of(path), random
                 )
             except (OSError, EOFError, zlib.error) as error:
                 raise NotApplicableError from error

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from random import Random
 
-from tests.fuzz.kind import Mutator, NotApplicableError, one_file
+from tests.fuzz.kind import Mutator, NotApplicableError, content_of, one_file
 from tests.fuzz.mutators import values
 
 Change = Callable[[list[bytes], Random], str]
@@ -23,7 +23,7 @@ def mutators(pattern: str, prefix: str = "lines") -> list[Mutator]:
     def of(change: Change) -> Callable[[Path, Random], str]:
         def apply(folder: Path, random: Random) -> str:
             path = one_file(folder, pattern, random)
-            lines = path.read_bytes().splitlines(keepends=True)
+            lines = content_of(path).splitlines(keepends=True)
             if not lines:
                 raise NotApplicableError
             done = change(lines, random)

@@ -9,7 +9,7 @@ from contextlib import closing
 from pathlib import Path
 from random import Random
 
-from tests.fuzz.kind import Mutator, NotApplicableError, one_file
+from tests.fuzz.kind import Mutator, NotApplicableError, content_of, one_file
 from tests.fuzz.mutators import values
 
 Change = Callable[[sqlite3.Connection, Random], str]
@@ -324,7 +324,7 @@ def _index(con: sqlite3.Connection, random: Random) -> str:
 
 
 def _cut_page(path: Path, random: Random) -> str:
-    content = bytearray(path.read_bytes())
+    content = bytearray(content_of(path))
     size = int.from_bytes(content[16:18], "big")
     size = 65536 if size == 1 else size
     if size < 512 or len(content) < 2 * size:
@@ -337,7 +337,7 @@ def _cut_page(path: Path, random: Random) -> str:
 
 
 def _header(path: Path, random: Random) -> str:
-    content = bytearray(path.read_bytes())
+    content = bytearray(content_of(path))
     if len(content) < 100:
         raise NotApplicableError
     place = random.choice((16, 18, 19, 20, 21, 24, 28, 32, 36, 44, 47, 56, 59, 92, 96))
@@ -352,7 +352,7 @@ def _wal_beside(path: Path, random: Random) -> str:
     name = path.name + random.choice(("-wal", "-journal", "-shm"))
     path.with_name(name).write_bytes(log)
     if random.random() < 0.5 and name.endswith("-wal"):
-        content = bytearray(path.read_bytes())
+        content = bytearray(content_of(path))
         content[18:20] = b"\x02\x02"
         path.write_bytes(content)
     return f"{name} of {len(log)} bytes"
@@ -367,7 +367,7 @@ def _uncommitted_log(path: Path, random: Random) -> str:
         con.execute("CREATE TABLE fuzz_in_log (x)")
         con.execute("INSERT INTO fuzz_in_log VALUES (1)")
         shutil.copyfile(path, copy)
-        log = path.with_name(path.name + "-wal").read_bytes()
+        log = content_of(path.with_name(path.name + "-wal"))
     copy.replace(path)
     path.with_name(path.name + "-wal").write_bytes(log)
     return "its last changes are in the log"

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from random import Random
 
-from tests.fuzz.kind import Mutator, NotApplicableError, one_file
+from tests.fuzz.kind import Mutator, NotApplicableError, content_of, one_file
 from tests.fuzz.mutators import values
 
 Rows = list[list[str]]
@@ -30,7 +30,7 @@ def mutators(pattern: str) -> list[Mutator]:
     def of_bytes(change: RawChange) -> Callable[[Path, Random], str]:
         def apply(folder: Path, random: Random) -> str:
             path = one_file(folder, pattern, random)
-            content, done = change(path.read_bytes(), random)
+            content, done = change(content_of(path), random)
             path.write_bytes(content)
             return f"{path.name}: {done}"
 
