@@ -1,12 +1,16 @@
 -- How many captures of each role and discrete folder a side has per run, of how many the times on the device are known, and of how many they are
--- not although another capture of the same member has some.
+-- not although another capture of the same member has some, or those of another run, if their run has some times.
 -- Depends on c_capture, c_time.
 -- Nothing without c_capture.
 WITH timed AS (
     SELECT DISTINCT side, run, capture FROM c_time WHERE compute_ns IS NOT NULL
 ), captured AS (
     SELECT c.side, c.run, c.role, c.folder, t.capture IS NOT NULL AS is_timed,
-           NOT is_timed AND bool_or(t.capture IS NOT NULL) OVER (PARTITION BY c.side, c.run, c.role, c.folder, c.member) AS is_lost
+           NOT is_timed AND (
+               bool_or(is_timed) OVER (PARTITION BY c.side, c.run, c.role, c.folder, c.member)
+               OR bool_or(is_timed) OVER (PARTITION BY c.side, c.role, c.folder) AND bool_or(is_timed) OVER (PARTITION BY c.side, c.run)
+                   AND NOT bool_or(is_timed) OVER (PARTITION BY c.side, c.run, c.role, c.folder)
+           ) AS is_lost
     FROM c_capture AS c LEFT JOIN timed AS t USING (side, run, capture)
 )
 SELECT role, folder, count(*) FILTER (WHERE side = 'baseline') / max(baseline_runs) AS baseline,

@@ -15,7 +15,8 @@ WITH window_of AS (
            ) AS gap_ns
     FROM window_of
 ), stepped AS (
-    SELECT side, run, member, step, sum(greatest(gap_ns, 0)) AS ns FROM gap GROUP BY ALL HAVING count(*) > 1
+    SELECT side, run, member, step, sum(greatest(gap_ns, 0)) AS ns FROM gap GROUP BY ALL
+    HAVING count(*) > 1 AND max(gap_ns) <= 7 * 86400 * 1e9   -- no profile lasts longer than a week: a capture has another clock
 ), of_member AS (
     SELECT side, run, member, sum(ns) / count(*) AS ns FROM stepped GROUP BY ALL
 )

@@ -1,6 +1,6 @@
 -- Times by capture, device and step (docs/design.md §4). If only the host was recorded, its operators replace kernels, and device_id is
--- NULL.
--- Depends on collective, copy, device_window, host_compute, kernel, step.
+-- NULL. Where the clocks of host and device are more than a profile apart, nothing tells what is before the first task and after the last.
+-- Depends on collective, copy, device_window, host_compute, kernel, longest_profile_ns, step.
 -- Nothing without collective + host_compute + kernel.
 INSERT INTO r_time
 WITH k AS (
@@ -36,7 +36,7 @@ WITH k AS (
            coalesce(c.p2p_ns, 0) AS p2p_ns,
            CASE WHEN h.capture IN (SELECT capture FROM kernel) THEN coalesce(k.kernels, 0) END AS kernels,
            coalesce(c.collectives, 0) AS collectives,
-           s.start_ns AS step_start_ns, s.end_ns AS step_end_ns
+           s.end_ns - s.start_ns AS step_ns, near.start_ns AS step_start_ns, near.end_ns AS step_end_ns
     FROM key
     LEFT JOIN k ON k.capture = key.capture AND k.device_id IS NOT DISTINCT FROM key.device_id AND k.step = key.step
     LEFT JOIN c ON c.capture = key.capture AND c.device_id IS NOT DISTINCT FROM key.device_id AND c.step = key.step
@@ -44,12 +44,13 @@ WITH k AS (
     LEFT JOIN has_kernels AS h ON h.capture = key.capture
     LEFT JOIN has_tasks AS w ON w.capture = key.capture
     LEFT JOIN step AS s ON s.capture = key.capture AND s.step = key.step
+    LEFT JOIN step AS near   -- on the clock of the device
+        ON near.capture = key.capture AND near.step = key.step AND abs(near.start_ns - coalesce(k.first_ns, c.first_ns)) <= longest_profile_ns()
 )
 SELECT capture, device_id, step, compute_ns, comm_ns, exposed_comm_ns,
        CASE WHEN exposed_comm_ns IS NOT NULL THEN comm_ns - exposed_comm_ns END,
        last_ns - first_ns, free_ns, exposed_copy_ns, free_ns - exposed_copy_ns,
        bubble_ns, last_ns - first_ns - bubble_ns, p2p_ns,
-       step_end_ns - step_start_ns, first_ns - step_start_ns,
-       step_end_ns - last_ns,
+       step_ns, first_ns - step_start_ns, step_end_ns - last_ns,
        first_ns, last_ns, kernels, collectives
 FROM joined;

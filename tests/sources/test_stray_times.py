@@ -37,3 +37,4 @@ def test_days_between_steps_are_kept(tmp_path: Path) -> None:
     store = store_of(export.write(tmp_path / "a.sqlite"), tmp_path / "a.duckdb")
     assert rows(store, "SELECT count(start_ns) FROM step") == [(3,)]
     assert rows(store, "SELECT sum(calls)::BIGINT FROM r_kernel") == [(4,)]
+    assert rows(store, "SELECT DISTINCT preparing_ns, tail_ns, step_ns > 0 FROM r_time") == [(None, None, True)]

@@ -170,6 +170,15 @@ def test_discrete_captures_of_a_step_are_summed_and_the_time_between_them_is_unp
     assert found(diff, "ranks", "rank 0")["baseline"] == 112.0
 
 
+def test_a_capture_years_after_the_others_of_its_step_has_another_clock(tmp_path: Path) -> None:
+    made = store(tmp_path, "apart")
+    for number, start in enumerate((0, 1000 * 86400 * 1000 * MS)):
+        made.capture(number, 0, role="actor", phase="update_actor", host_start_ns=start, host_end_ns=start + MS)
+        made.step(5, number).time(5, 7 * MS, number)
+    path = made.done()
+    assert compared(path, path).metric("time.unprofiled") is None
+
+
 def test_runs_of_a_side_are_averaged_and_kept_as_samples(tmp_path: Path) -> None:
     runs = [one_rank(tmp_path, name, [compute]) for name, compute in (("a", 10), ("b", 14), ("c", 20))]
     diff = compared(side("base", *runs[:2]), side("new", runs[2]))

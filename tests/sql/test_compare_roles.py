@@ -18,7 +18,7 @@ from rlcompare.report.document import from_document, to_document
 from rlcompare.report.summary import runs_text
 from rlcompare.writer import Change
 from rlcompare.writer.model import Capture
-from tests.sql.rollup_stores import MS, RollupStore, compared, found, values
+from tests.sql.rollup_stores import MS, RollupStore, compared, found, side, values
 from tests.stores import store_of
 from tests.verl_profiles import VerlJob, Written, write_verl
 
@@ -158,6 +158,18 @@ class TestOnPaper:
             diff = compared(*sides)
             assert diff.comparability.status == "not_comparable"
             assert diff.causes == () and diff.unexplained is not None and diff.unexplained.share == 1
+
+    def test_what_one_of_several_runs_lost_is_said(self, tmp_path: Path) -> None:
+        """The times of one run are those of a part of its step, and so is the mean over all runs."""
+        known: list[Held] = [("actor", "old_log_prob", 10), ("actor", "update_actor", 30)]
+        cut: list[Held] = [known[0], ("actor", "update_actor", None)]
+        whole = captured(tmp_path / "whole", *known)
+        runs = [captured(tmp_path / f"run{number}", *held) for number, held in enumerate((known, known, cut))]
+        for sides in ((whole, side("new", *runs)), (side("old", *runs), whole)):
+            diff = compared(*sides)
+            assert diff.comparability.status == "not_comparable"
+            (message,) = [one.message for one in diff.quality if one.key == "partly_measured"]
+            assert "captures of actor update_actor are unknown" in message
 
     def test_of_several_lost_phases_the_longest_comes_first(self, tmp_path: Path) -> None:
         known = {"old_log_prob": 10, "ref_log_prob": 40, "update_actor": 30, "values": 5}

@@ -15,7 +15,7 @@ CREATE TABLE r_time (
     stage_ns BIGINT,            -- device_span_ns − bubble_ns
     p2p_ns BIGINT,              -- sum of durations of all send and receive operators
     step_ns BIGINT,             -- host time of the step; NULL if steps are not marked
-    preparing_ns BIGINT,        -- from the start of the step on the host to the first device task; NULL if steps are not marked
+    preparing_ns BIGINT,        -- from the start of the step on the host to the first device task; NULL if steps are not marked, or by another clock
     tail_ns BIGINT,             -- step_ns − preparing_ns − device_span_ns; negative if the device finishes after the host
     first_ns BIGINT,            -- first start of kernels and collectives, in ns since the epoch
     last_ns BIGINT,             -- last end of kernels and collectives, in ns since the epoch

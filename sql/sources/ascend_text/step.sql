@@ -1,5 +1,6 @@
 -- Steps: the host ranges that the trace marks, and step numbers that only other files have. A mark without a valid duration gives a step
--- without times. In a sample of a known training step the marks are ticks, not steps, and are left out.
+-- without times. A step of which only its sums are known counts if there are no others: nothing that was recorded belongs to it, and times
+-- are divided by the number of steps. In a sample of a known training step the marks are ticks, not steps, and are left out.
 -- Variables: capture, is_sample.
 -- Depends on reported_step_time, step, text_communication, text_kernel, trace_event.
 INSERT INTO step
@@ -13,7 +14,11 @@ SELECT getvariable('capture'), step, NULL, NULL, FALSE
 FROM (
     SELECT step FROM text_kernel
     UNION SELECT step FROM text_communication
-    UNION SELECT step FROM reported_step_time WHERE capture = getvariable('capture')
 )
 WHERE step IS NOT NULL AND step NOT IN (SELECT step FROM step WHERE capture = getvariable('capture'))
+      AND NOT coalesce(getvariable('is_sample'), FALSE);
+INSERT INTO step
+SELECT DISTINCT getvariable('capture'), step, NULL, NULL, FALSE
+FROM reported_step_time
+WHERE capture = getvariable('capture') AND step IS NOT NULL AND NOT EXISTS (FROM step WHERE capture = getvariable('capture'))
       AND NOT coalesce(getvariable('is_sample'), FALSE);
