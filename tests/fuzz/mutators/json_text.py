@@ -62,11 +62,10 @@ def mutators(pattern: str, *, events: bool = False, prefix: str = "json") -> lis
     def of_bytes(change: RawChange) -> Callable[[Path, Random], str]:
         def apply(folder: Path, random: Random) -> str:
             path = one_file(folder, pattern, random)
-            is_compressed = content_of(path)[:2] == b"\x1f\x8b"
+            given = content_of(path)
+            is_compressed = given[:2] == b"\x1f\x8b"
             try:
-                content, done = change(
-                    gzip.decompress(content_of(path)) if is_compressed else content_of(path), random
-                )
+                content, done = change(gzip.decompress(given) if is_compressed else given, random)
             except (OSError, EOFError, zlib.error) as error:
                 raise NotApplicableError from error
             path.write_bytes(gzip.compress(content, 1, mtime=0) if is_compressed else content)
