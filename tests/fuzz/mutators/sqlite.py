@@ -24,7 +24,7 @@ def mutators(pattern: str) -> list[Mutator]:
             path = one_file(folder, pattern, random)
             try:
                 return f"{path.name}: {change(path, random)}"
-            except sqlite3.Error as error:  # another mutator has damaged it before
+            except (sqlite3.Error, UnicodeError) as error:  # another mutator has damaged it before
                 raise NotApplicableError from error
 
         return apply
