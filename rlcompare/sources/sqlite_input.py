@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
+import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -41,12 +42,13 @@ def readable_copy(path: Path, scratch: Path) -> Path:
     """
     if is_readable_in_place(path):
         return path
-    copy = scratch / f"copy-of-{path.name}"
+    # In a folder of its own: another database's log beside the copy would be applied to it.
+    folder = Path(tempfile.mkdtemp(dir=scratch))
     for source in (path, *_beside(path)):
         if source.exists():
-            check_room(copy, source.stat().st_size)
-            shutil.copyfile(source, copy.with_name(f"copy-of-{source.name}"))
-    return copy
+            check_room(folder / source.name, source.stat().st_size)
+            shutil.copyfile(source, folder / source.name)
+    return folder / path.name
 
 
 def is_readable_in_place(path: Path) -> bool:
@@ -70,7 +72,7 @@ def is_readable_in_place(path: Path) -> bool:
 
 
 def _beside(path: Path) -> list[Path]:
-    """The existing log and journal files of a database."""
+    """Where the log and the journal of a database are."""
     return [path.with_name(path.name + suffix) for suffix in ("-wal", "-journal")]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -79,6 +80,27 @@ def test_rows_that_are_still_in_the_write_ahead_log_count(profile: Path, tmp_pat
         store = store_of(profile, tmp_path / "a.duckdb")
         assert listing(profile) == found
     assert rows(store, "SELECT step FROM step ORDER BY step") == [(50,), (51,)]
+
+
+def test_a_log_counts_for_its_own_database_alone(ascend_910b: Path, tmp_path: Path) -> None:
+    # GIVEN the ranks of a run, whose analysis.db were opened in other tools; only that of rank 0 still has a log
+    folder = tmp_path / "run"
+    shutil.copytree(ascend_910b / "db" / "level1", folder, copy_function=shutil.copyfile)
+    analyses = [folder / f"rank{rank}_ascend_pt" / "ASCEND_PROFILER_OUTPUT" / "analysis.db" for rank in (0, 1)]
+    for path in analyses:
+        with closing(sqlite3.connect(path)) as con:
+            con.execute("PRAGMA journal_mode = WAL")
+    with closing(sqlite3.connect(analyses[0])) as con:
+        con.execute("PRAGMA wal_autocheckpoint = 0")
+        con.execute("UPDATE StepTraceTime SET computing = 12")
+        con.commit()
+        # WHEN they are read
+        store = store_of(folder, tmp_path / "a.duckdb")
+    # THEN each has its own times
+    with closing(sqlite3.connect(analyses[1])) as con:
+        ((computing,),) = con.execute("SELECT computing FROM StepTraceTime").fetchall()
+    ours = rows(store, "SELECT capture, compute_ns FROM reported_step_time ORDER BY capture")
+    assert ours == [(0, 12_000), (1, round(computing * 1000))]
 
 
 def test_a_truncated_database_names_the_file(profile: Path, tmp_path: Path) -> None:
