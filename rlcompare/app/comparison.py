@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -33,6 +34,9 @@ _OTHER_KEYS = frozenset(
     {"cann", "torch", "torch_npu", "mindspore", "chip", "world_size", "tool", "executor", "profiler.level"}
 )
 """Keys that may be declared even if a profile does not contain them."""
+
+_MOST_WARNINGS = 5
+"""Of unknown keys: a list of numbers may be given by mistake."""
 
 
 @dataclass(frozen=True)
@@ -260,29 +264,34 @@ def _path_of(run: RunInput, is_alone: bool) -> Path:
 
 def warn_of_unknown_keys(diff: Diff, varied: Sequence[str]) -> None:
     """Warns on standard error about keys of ``--varied`` that neither side has; they are most likely typing errors."""
-    from difflib import get_close_matches
-
-    from rlcompare.compare.comparability import is_declared
-
     known = _known_keys(diff)
-    for key in varied:
-        if not any(is_declared(name, [key]) for name in known):
-            close = get_close_matches(key, known, n=1)
-            hint = f"; did you mean {close[0]}?" if close else "; the env section of a report lists all keys"
-            messages.warn(f"--varied {key}: neither side has it{hint}")
+    unknown = _unknown_keys(varied, known)
+    for key in unknown[:_MOST_WARNINGS]:
+        close = _most_similar(key, known)
+        hint = f"did you mean {close}?" if close else "the env section of a report lists all keys"
+        messages.warn(f"--varied {key}: neither side has it; {hint}")
+    if len(unknown) > _MOST_WARNINGS:
+        messages.warn(f"--varied: neither side has {len(unknown) - _MOST_WARNINGS} more of these keys")
 
 
 def warn_of_mistyped_keys(diff: Diff, varied: Sequence[str], source: str) -> None:
     """Warns about keys of a policy's ``varied`` that look like typing errors. Others may be for other comparisons."""
-    from difflib import get_close_matches
+    known = _known_keys(diff)
+    similar = ((key, _most_similar(key, known)) for key in _unknown_keys(varied, known))
+    for key, close in islice(((key, close) for key, close in similar if close), _MOST_WARNINGS):
+        messages.warn(f"{source}: varied {key}: neither side has it; did you mean {close}?")
 
+
+def _unknown_keys(varied: Sequence[str], known: Sequence[str]) -> list[str]:
     from rlcompare.compare.comparability import is_declared
 
-    known = _known_keys(diff)
-    for key in varied:
-        close = get_close_matches(key, known, n=1)
-        if close and not any(is_declared(name, [key]) for name in known):
-            messages.warn(f"{source}: varied {key}: neither side has it; did you mean {close[0]}?")
+    return [key for key in varied if not any(is_declared(name, [key]) for name in known)]
+
+
+def _most_similar(key: str, known: Sequence[str]) -> str | None:
+    from difflib import get_close_matches
+
+    return next(iter(get_close_matches(key, known, n=1)), None)
 
 
 def _known_keys(diff: Diff) -> list[str]:

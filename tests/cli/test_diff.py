@@ -170,6 +170,14 @@ class TestSelection:
         assert "--varied torch_nup: neither side has it; did you mean torch_npu?" in typo
         assert "--varied qqq: neither side has it; the env section of a report" in unknown
 
+    def test_many_keys_that_nothing_has(self, rlcompare: Command, samples: Path) -> None:
+        sides = ("-d", samples / "new", "-bp", samples / "base")
+        result = rlcompare("diff", *sides, "--varied", ",".join(f"qq{number}" for number in range(300)))
+        assert result.code == 0
+        *first, last = result.err.splitlines()
+        assert [line.split()[3] for line in first] == [f"qq{number}:" for number in range(5)]
+        assert last.endswith("--varied: neither side has 295 more of these keys")
+
     def test_ranks(self, rlcompare: Command, samples: Path) -> None:
         result = rlcompare("diff", "-d", samples / "new", "-bp", samples / "base", "--rank", "1", "--json")
         assert [capture["rank"] for capture in json.loads(result.out)["new"]["captures"]] == [1]
