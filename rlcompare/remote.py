@@ -39,7 +39,7 @@ def url_of(path: Path) -> str | None:
 
 
 def copy(url: str, target: Path, report: Report | None = None) -> None:
-    """Copy a file, or all files below a folder.
+    """Copy a file, or all files below a folder. A database is copied with its log.
 
     Args:
         url: what to copy.
@@ -52,6 +52,8 @@ def copy(url: str, target: Path, report: Report | None = None) -> None:
     """
     with _reaching(url) as (storage, root):
         found = _files(storage, root)
+        if found.keys() == {PurePosixPath()}:
+            _fetch_logs(storage, root, target)
         if not found:
             raise InputError(url, "there is no such file or folder", _REMEDY)
         files = {target if not below.parts else target / below: info for below, info in found.items()}
@@ -158,6 +160,14 @@ def _is_read(parts: Sequence[str]) -> bool:
     # In msprof's folders, only the exports directly inside are read.
     raw = next((place for place, part in enumerate(parts) if part.startswith("PROF_")), len(parts))
     return len(parts) <= raw + 2
+
+
+def _fetch_logs(storage: AbstractFileSystem, root: str, target: Path) -> None:
+    """Copies the logs that SQLite keeps beside a database: they have its last changes."""
+    for suffix in ("-wal", "-journal"):
+        if storage.isfile(root + suffix):
+            target.parent.mkdir(parents=True, exist_ok=True)
+            _fetch(storage, target.with_name(target.name + suffix), storage.info(root + suffix))
 
 
 def _fetch(storage: AbstractFileSystem, local: Path, info: Mapping[str, Any]) -> Path:

@@ -27,8 +27,6 @@ _EDGE_BYTES = 64 * 1024
 # SQL that runs after a store is filled. Changing it does not invalidate stores.
 _LATER = frozenset({"baselines", "compare", "history", "show", "named"})
 _FILLING_CODE = ("sources", "store", "secret.py")
-DATABASES = (".db", ".sqlite")
-"""Suffixes of files that may have a write-ahead log beside them."""
 
 
 @dataclass(frozen=True)
@@ -114,12 +112,12 @@ def _training_files(run: RunInput) -> list[Path]:
 
 
 def _with_logs(files: Iterable[Path]) -> list[Path]:
-    """Files, and the write-ahead logs of those that are databases."""
+    """Files, and the write-ahead logs of those that are databases, which may have any suffix."""
     found = []
     for path in files:
         found.append(path)
         log = path.with_name(path.name + "-wal")
-        if path.suffix in DATABASES and log.is_file():
+        if log.is_file():
             found.append(log)
     return found
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import sqlite3
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -139,6 +141,22 @@ class TestKeys:
             shutil.rmtree(folder)
         cached_stores(find_runs(tmp_path / "new"), directory=tmp_path / "cache")
         assert len(builds) == 2
+
+    @pytest.mark.parametrize("suffix", [".db", ".sqlite3"])
+    def test_not_after_a_log_appeared(self, samples: Path, tmp_path: Path, builds: list[str], suffix: str) -> None:
+        database = (tmp_path / "profile").with_suffix(suffix)
+        shutil.copyfile(next((samples / "new").rglob("ascend_pytorch_profiler_*.db")), database)
+        cached_stores(find_runs(database), directory=tmp_path / "cache")
+        with closing(sqlite3.connect(database)) as con:
+            con.execute("PRAGMA journal_mode = WAL")
+            con.execute("PRAGMA wal_autocheckpoint = 0")
+            before = database.read_bytes(), database.stat().st_mtime_ns
+            cached_stores(find_runs(database), directory=tmp_path / "cache")
+            con.execute("DELETE FROM STEP_TIME")
+            con.commit()
+            cached_stores(find_runs(database), directory=tmp_path / "cache")
+            assert (database.read_bytes(), database.stat().st_mtime_ns) == before
+        assert len(builds) == 3
 
     def test_selection_counts(self, samples: Path, tmp_path: Path, builds: list[str]) -> None:
         cached_stores(find_runs(samples / "new"), directory=tmp_path)

@@ -111,17 +111,25 @@ class TestNodesThatDoNotSeeTheFiles:
             return make_parts(given, **options)
 
         monkeypatch.setattr(engine, "make_parts", keep)
-        moved = tmp_path / "mounted"
-        moved.symlink_to(ranks / "new")
-        (found,) = find_runs(moved)
-        build_stores({tmp_path / "x.duckdb": found}, keep_events=False, engine=engine)
-        moved.unlink()
+        sides = {}
+        for side in ("baseline", "new"):
+            (tmp_path / side).symlink_to(ranks / side)
+            (sides[tmp_path / f"{side}.duckdb"],) = find_runs(tmp_path / side)
+        build_stores(sides, keep_events=False, engine=engine)
+        for side in ("baseline", "new"):
+            (tmp_path / side).unlink()
         return batches[0]
 
-    def test_by_url(self, batch: Batch, object_store: str, tmp_path: Path) -> None:
-        urls = {tmp_path / "mounted": f"{object_store}/new"}
+    def test_by_url(self, batch: Batch, ranks: Path, object_store: str, tmp_path: Path) -> None:
+        urls = {tmp_path / side: f"{object_store}/{side}" for side in ("baseline", "new")}
         local = ray_engine._localised(batch, urls, tmp_path / "scratch")
-        assert all(path.is_file() for part in local.parts for path in part.capture.files.values())
+        used = set()
+        for asked, part in zip(batch.parts, local.parts, strict=True):
+            for name, path in asked.capture.files.items():
+                file = path.relative_to(tmp_path)
+                assert part.capture.files[name].read_bytes() == (ranks / file).read_bytes()
+                used.add(file.parts[0])
+        assert used == {"baseline", "new"}
         made = ray_engine._make(replace(batch, parts=batch.parts[:2]), urls, __version__)
         assert [result.failures for result in made.results] == [()]
         assert made.results[0].batch.parts == batch.parts[:2]

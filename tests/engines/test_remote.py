@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +73,17 @@ class TestSides:
         result = CliRunner().invoke(cli, ["show", "-q", f"{object_store}/new", "--no-cache", "--json"])
         assert result.exit_code == 0, result.output
         assert json.loads(result.stdout)["ranks"]
+
+    def test_a_database_comes_with_its_log(self, tmp_path: Path) -> None:
+        database = tmp_path / "run.sqlite3"
+        with closing(sqlite3.connect(database)) as con:
+            con.execute("PRAGMA journal_mode = WAL")
+            con.execute("PRAGMA wal_autocheckpoint = 0")
+            con.execute("CREATE TABLE kernel (name)")
+            con.commit()
+            copy(database.as_uri(), tmp_path / "copy" / "other.db")
+        with closing(sqlite3.connect(tmp_path / "copy" / "other.db")) as con:
+            assert con.execute("SELECT count(*) FROM kernel").fetchone() == (0,)
 
 
 class TestSharedCache:

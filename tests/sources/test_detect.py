@@ -99,6 +99,16 @@ class TestOneCapture:
         (run,) = find_runs(make_database(tmp_path / "p.db", ranks=(0, 1)))
         assert ranks(run) == [None]
 
+    def test_the_profiler_info_of_another_rank_is_not_its_own(self, tmp_path: Path) -> None:
+        for rank in (0, 1):
+            make_database(tmp_path / f"ascend_pytorch_profiler_{rank}.db")
+        (tmp_path / "profiler_info_0.json").write_text('{"rank_id": 0}')
+
+        (run,) = find_runs(tmp_path)
+
+        assert ranks(run) == [0, 1]
+        assert ranks(*find_runs(tmp_path / "ascend_pytorch_profiler_1.db")) == [1]
+
     def test_one_text_file_alone(self, tmp_path: Path) -> None:
         path = tmp_path / "from last week.csv"
         path.write_text("\ufeff" + CSV_HEADER, encoding="utf-8")

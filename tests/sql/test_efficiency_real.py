@@ -232,6 +232,23 @@ def test_ranks_that_are_read_together_keep_their_counters(ascend_910b: Path, tmp
         assert [row[1:] for row in together if row[0] == rank] == [row[1:] for row in rows(alone, query)]
 
 
+def test_ranks_that_are_read_together_keep_that_none_used_the_cube_unit(ascend_910b: Path, tmp_path: Path) -> None:
+    """Without events, only counters that we know are merged. Here there are only others: those of vector units."""
+    folder = tmp_path / "run"
+    for rank in (0, 1):
+        edited = edited_copy(ascend_910b / "db" / "level1" / f"rank{rank}_ascend_pt", folder)
+        with sqlite3.connect(edited / "ASCEND_PROFILER_OUTPUT" / f"ascend_pytorch_profiler_{rank}.db") as con:
+            con.execute(
+                "UPDATE STRING_IDS SET value = 'aiv_vec_' || id WHERE id IN (SELECT DISTINCT name FROM TASK_PMU_INFO)"
+            )
+    query = "SELECT capture, category, sum(calls) FROM r_kernel GROUP BY ALL ORDER BY ALL"
+    together = rows(store_of(folder, tmp_path / "run.duckdb", keep_events=False), query)
+    assert len(together) > 2
+    for rank in (0, 1):
+        alone = store_of(folder / f"rank{rank}_ascend_pt", tmp_path / f"{rank}.duckdb", keep_events=False)
+        assert [row[1:] for row in together if row[0] == rank] == [row[1:] for row in rows(alone, query)]
+
+
 def test_hits_of_the_second_level_cache_by_aic_metrics(ascend_910b: Path, tmp_path: Path) -> None:
     """A database whose counters are renamed to those of L2Cache: times as hits and misses."""
     names = {"aic_mac_time": "aic_r0_read_cache_hit", "aic_mte2_time": "aic_r1_read_cache_miss_allocate"}

@@ -208,17 +208,24 @@ def _capture(
 
 
 def _profiler_info(home: Path, database: Path | None, notes: Notes) -> dict[str, object]:
-    """profiler_info.json of a capture. If a folder has those of several ranks, the one with the database's rank."""
+    """profiler_info.json of a capture. One with the number of another rank than the database's is not used."""
     candidates = sorted(home.glob("profiler_info*.json"), key=lambda path: (len(path.name), path.name))
+    rank = _rank_in_name(database) if database is not None else None
+    if rank is not None:
+        candidates = [path for path in candidates if _number_in_name(path) in (None, rank)]
     if len(candidates) > 1 and database is not None:
-        rank = _rank_in_name(database)
         candidates = [path for path in candidates if path.name == f"profiler_info_{rank}.json"]
     info = _json(candidates[0], notes) if candidates else {}
     if info and "rank_id" not in info:
-        number = re.fullmatch(r"profiler_info_(\d{1,9})\.json", candidates[0].name)
-        if number:
-            info["rank_id"] = int(number.group(1))
+        number = _number_in_name(candidates[0])
+        if number is not None:
+            info["rank_id"] = number
     return info
+
+
+def _number_in_name(info: Path) -> int | None:
+    match = re.fullmatch(r"profiler_info_(\d{1,9})\.json", info.name)
+    return int(match.group(1)) if match else None
 
 
 def _json(path: Path, notes: Notes) -> dict[str, object]:

@@ -22,8 +22,9 @@ _TYPES = frozenset({"INTEGER", "TEXT", "NUMERIC", "REAL"})
 _PMU_NAMES = (
     "name IN (SELECT id FROM profile.STRING_IDS WHERE value IN ('aic_total_time', 'aic_mac_time')"
     " OR value GLOB '*m[at][ce]*_ratio' OR value GLOB '*_cache_*' OR value GLOB '*_local_l2_*')"
+    " OR rowid = (SELECT min(rowid) FROM profile.TASK_PMU_INFO)"
 )
-"""At least the counters that ``sql/sources/macro/unit_of.sql`` knows."""
+"""At least the counters that ``sql/sources/macro/unit_of.sql`` knows, and one row, so that the table is not empty."""
 _FRAMEWORK_ROWS = (
     "type IN (50001, 50004) OR type = 50003 AND name IN "
     "(SELECT id FROM profile.STRING_IDS WHERE value LIKE '%nn.Module: %')"

@@ -12,7 +12,6 @@ import re
 import socket
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -23,7 +22,6 @@ from rlcompare.remote import copy
 from rlcompare.store.capture_stage import make_batch
 from rlcompare.store.engines import Cancelled as IsCancelled
 from rlcompare.store.engines import Report
-from rlcompare.store.fingerprint import DATABASES
 from rlcompare.store.new_file import Cancelled
 from rlcompare.store.parts import Batch, BatchResult, Failure, Part
 
@@ -190,17 +188,15 @@ def _localised_part(part: Part, urls: Mapping[Path, str], scratch: Path) -> Part
         problem = f"the Ray worker on {socket.gethostname()} does not see it"
         remedy = "Put it on storage that all nodes share, or pass it as a URL"
         raise InputError(absent[0], problem, remedy)
+    folder = scratch / str(list(urls).index(root))  # files of both sides may have the same path below their roots
     moved = {}
     for name, path in files.items():
-        moved[name] = scratch / path.relative_to(root) if path != root else scratch / path.name
+        moved[name] = folder / path.relative_to(root) if path != root else folder / path.name
         if not moved[name].exists():
             url = urls[root] if path == root else f"{urls[root]}/{path.relative_to(root).as_posix()}"
             copy(url, moved[name])
-            if path.suffix in DATABASES:
-                with suppress(InputError):  # most have no write-ahead log
-                    copy(f"{url}-wal", moved[name].with_name(f"{path.name}-wal"))
     place = part.capture.path
-    capture = replace(part.capture, files=moved, path=scratch / place.relative_to(root) if place != root else scratch)
+    capture = replace(part.capture, files=moved, path=folder / place.relative_to(root) if place != root else folder)
     return replace(part, capture=capture)
 
 
