@@ -107,6 +107,16 @@ def values(store: Path) -> dict[str, dict[int | None, Any]]:
     return found
 
 
+def _scrapes_of_one(begin: int, number: int, grows: int, first: int = 0) -> str:
+    """Scrapes, every second, of an engine that has no label of its own and generates so many tokens in one."""
+    return "".join(
+        f"{begin + second}\n# TYPE vllm:generation_tokens_total counter\n"
+        f'vllm:generation_tokens_total{{model_name="q"}} {grows * (first + second)}\n'
+        f'vllm:num_requests_running{{model_name="q"}} {grows}\n'
+        for second in range(number)
+    )
+
+
 EXPECTED = {
     "num_preemptions_total": {1: 10, 2: 20, 3: 30, 4: 40},
     "kv_cache_usage_perc/mean": {1: 0.3, 2: 0.35, 3: 0.4, 4: 0.45},
@@ -161,6 +171,22 @@ class TestJoinedByTime:
         store = store_of(tmp_path, tmp_path / "s.duckdb")
 
         assert values(store)["num_preemptions_total"] == {1: 3, 2: 1 + 2 + 5, 3: 10}
+
+    @pytest.mark.parametrize("copies", [(), ("copy.prom",)])
+    def test_each_of_several_engines_has_a_file(self, tmp_path: Path, copies: tuple[str, ...]) -> None:
+        history(tmp_path / "history.jsonl")
+        for name, grows, shift in (("a.prom", 10, 0), ("b.prom", 20, 2), *((name, 10, 0) for name in copies)):
+            (tmp_path / name).write_text(_scrapes_of_one(BEGIN - 5 + shift, 64, grows))
+        found = values(store_of(tmp_path, tmp_path / "run.duckdb"))
+        assert found["generation_tokens_total"] == {1: 300, 2: 300, 3: 300, 4: 300}
+        assert found["num_requests_running/mean"] == {1: 30, 2: 30, 3: 30, 4: 30}
+
+    def test_files_that_follow_one_another_are_of_one_engine(self, tmp_path: Path) -> None:
+        history(tmp_path / "history.jsonl")
+        (tmp_path / "new.prom").write_text(_scrapes_of_one(BEGIN + 15, 40, 10, first=20))
+        (tmp_path / "old.prom").write_text(_scrapes_of_one(BEGIN - 5, 20, 10))
+        found = values(store_of(tmp_path, tmp_path / "run.duckdb"))
+        assert found["generation_tokens_total"] == {1: 100, 2: 100, 3: 100, 4: 100}
 
     def test_what_no_sample_covers_has_no_value(self, engine: Engine, tmp_path: Path) -> None:
         lines = scrapes(engine, "{}\n").split(f"{BEGIN + 12}\n")[0] + f"{BEGIN + 30}\n" + engine.scrape()

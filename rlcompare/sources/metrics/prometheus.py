@@ -4,6 +4,9 @@
   time of a scrape is a line before it (seconds since the epoch, ISO 8601, ``date``), or stands behind the values.
 * The answer of ``/api/v1/query_range`` or ``/api/v1/query``; several documents in one file too.
 
+The answers of a Prometheus server name the engine of each series in its labels. Texts do not: texts that follow one
+another in time are of one engine, others each of their own.
+
 Only metrics of the engines are kept. ``prometheus_join`` places them at a job's steps.
 """
 
@@ -13,8 +16,10 @@ import json
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from errno import EFBIG
+from itertools import pairwise
 from pathlib import Path
 from typing import BinaryIO
 
@@ -96,12 +101,16 @@ def read(paths: Sequence[Path]) -> Samples:
         InputError: one cannot be opened, or none holds a metric of vLLM or SGLang.
     """
     found = _Found()
-    for path in paths:
+    for number, path in enumerate(paths, 1):
         try:
             with path.open("rb") as file:
                 has_answers = is_answer(file.read(4096))
                 file.seek(0)
-                (_read_answers if has_answers else _read_text)(file, found)
+                if has_answers:
+                    _read_answers(file, found)
+                else:
+                    with found.of_text(number):
+                        _read_text(file, found)
         except OSError as error:
             raise InputError(
                 path, error.strerror or str(error), "Check that it still exists and is readable"
@@ -116,11 +125,34 @@ def read(paths: Sequence[Path]) -> Samples:
 
 @dataclass
 class _Found:
-    """Samples while they are read, by name and labels."""
+    """Samples while they are read, by name, labels, and the number of the text (0: answers).
 
-    numbers: dict[tuple[bytes, bytes], int] = field(default_factory=dict)
+    Attributes:
+        text: the number of the text that is read; 0: an answer.
+        texts: where the samples of each text are.
+    """
+
+    numbers: dict[tuple[bytes, bytes, int], int] = field(default_factory=dict)
+    text: int = 0
+    texts: list[slice] = field(default_factory=list)
     types: dict[str, str] = field(default_factory=dict)
     made: Samples = field(default_factory=Samples)
+
+    @contextmanager
+    def of_text(self, number: int) -> Iterator[None]:
+        """What is added is of this text. A copy of another one is not kept."""
+        begin, self.text = len(self.made.times), number
+        yield
+        self.text = 0
+        added = slice(begin, len(self.made.times))
+        if any(self._are_equal(added, other) for other in self.texts):
+            self.made.keep(range(begin))
+        elif added.stop > begin:
+            self.texts.append(added)
+
+    def _are_equal(self, a: slice, b: slice) -> bool:
+        times, values = self.made.times, self.made.values
+        return a.stop - a.start == b.stop - b.start and times[a] == times[b] and values[a] == values[b]
 
     def add(self, name: bytes, labels: bytes, time: int | None, given: object) -> None:
         try:
@@ -131,19 +163,38 @@ class _Found:
         if abs(value) > MOST_VALUE:  # sums of such numbers overflow
             self.made.unreadable += math.isfinite(value)
         elif not math.isnan(value):
-            self.made.series.append(self.numbers.setdefault((name, labels), len(self.numbers)))
+            self.made.series.append(self.numbers.setdefault((name, labels, self.text), len(self.numbers)))
             self.made.times.append(time)
             self.made.values.append(value)
 
     def samples(self) -> Samples:
         """The samples of counters, gauges and means; buckets, infos and times of creation are left out."""
-        raw = [name.decode("utf-8", "replace") for name, _ in self.numbers]
+        if self._follow_one_another():
+            self._join_texts()
+        raw = [name.decode("utf-8", "replace") for name, _, _ in self.numbers]
         all_names = frozenset(raw)
         kinds = {name: _kind(name, self.types, all_names) for name in all_names}
         self.made.names = [_called(name, kinds[name]) for name in raw]
         self.made.kinds = [kinds[name] or "" for name in raw]
         self.made.keep([place for place, number in enumerate(self.made.series) if self.made.kinds[number]])
         return self.made
+
+    def _follow_one_another(self) -> bool:
+        """Whether each text ends before the next one begins."""
+        spans = []
+        for text in self.texts:
+            times = [time for time in self.made.times[text] if time is not None]
+            if not times:
+                return len(self.texts) == 1
+            spans.append((min(times), max(times)))
+        return all(last <= first for (_, last), (first, _) in pairwise(sorted(spans)))
+
+    def _join_texts(self) -> None:
+        """Gives the series of all texts that have one name and labels one number."""
+        joined: dict[tuple[bytes, bytes, int], int] = {}
+        new = [joined.setdefault((name, labels, min(text, 1)), len(joined)) for name, labels, text in self.numbers]
+        self.numbers = joined
+        self.made.series = [new[number] for number in self.made.series]
 
 
 def _kind(name: str, types: Mapping[str, str], names: frozenset[str]) -> str | None:
