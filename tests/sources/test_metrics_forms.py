@@ -639,6 +639,19 @@ class TestOneRunInSeveralFiles:
 
         assert [run.name for run in find_runs(tmp_path)] == ["a.log", "b.log"]
 
+    @pytest.mark.parametrize("reward", [None, 0.5])
+    def test_small_values_do_not_make_two_runs_one(self, tmp_path: Path, reward: float | None) -> None:
+        lines, cells = [], []
+        for step in range(1, 6):
+            more = {} if reward is None else {"critic/rewards/mean": reward * step}
+            lines.append(json.dumps({"_step": step, "actor/lr": 1e-6, "actor/kl_loss": 1e-4 * step, **more}) + "\n")
+            cells.append([step, 2e-6, 1.5e-4 * step] + ([] if reward is None else [1.1 * reward * step]))
+        header = "_step,actor/lr,actor/kl_loss" + ("" if reward is None else ",critic/rewards/mean")
+        _write(tmp_path / "history.jsonl", "".join(lines))
+        _write(tmp_path / "other.csv", "\n".join([header, *(",".join(map(str, row)) for row in cells)]) + "\n")
+
+        assert [run.name for run in find_runs(tmp_path)] == ["history.jsonl", "other.csv"]
+
     def test_a_log_that_goes_on_is_the_same_run(self, tmp_path: Path) -> None:
         later = {step: training_step(step, slower=2.0) for step in range(5, 9)}
         _write(tmp_path / "1.log", console_log(self.STEPS))

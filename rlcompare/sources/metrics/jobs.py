@@ -20,6 +20,7 @@ from rlcompare.sources.peek import file_kind
 
 _TELLING = ("timing_s/step", "timing_s/gen", "timing_s/update_actor", "perf/throughput")
 _ROUNDING = 5.1e-4  # the console of old releases has three decimals
+_LARGE = 10 * _ROUNDING
 _PRECISION = 1e-5  # TensorBoard's has 24 bits
 _ENOUGH = 0.9
 _SHOWN = 8
@@ -255,13 +256,15 @@ def _tell_the_same(a: _Told, b: _Told) -> bool:
     kinds = a.entry.metrics[0].form, b.entry.metrics[0].form
     if kinds[0] == kinds[1] != form.CONSOLE:
         return False
-    common = a.values.keys() & b.values.keys()
-    alike = sum(_agree(a.values[key], b.values[key]) for key in common)
-    return bool(common) and alike >= _ENOUGH * len(common)
+    common = [(a.values[key], b.values[key]) for key in a.values.keys() & b.values.keys()]
+    # Rounding may make any two learning rates equal.
+    large = [pair for pair in common if max(map(abs, pair)) >= _LARGE]
+    alike = sum(_agree(*pair, _ROUNDING) for pair in large) if large else sum(_agree(*pair, 0.0) for pair in common)
+    return bool(common) and alike >= _ENOUGH * len(large or common)
 
 
-def _agree(a: float, b: float) -> bool:
-    return abs(a - b) <= max(_ROUNDING, _PRECISION * max(abs(a), abs(b)))
+def _agree(a: float, b: float, rounding: float) -> bool:
+    return abs(a - b) <= max(rounding, _PRECISION * max(abs(a), abs(b)))
 
 
 def _merged(run: Sequence[_Told], notes: list[tuple[Path, Finding]]) -> _Told:
