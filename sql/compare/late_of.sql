@@ -1,15 +1,17 @@
 -- late_of(started): per side and member, how late it starts aligned collectives, and how often it starts last. Lateness is measured against
 -- the earliest member of the same collective. If the members start nearly together (within a quarter of the mean spread), none of them
 -- counts as last. Collectives are aligned by kind, group and ordinal within a capture; captures are paired by role, replica and place in
--- the step. Groups are identified by their members, else by their name, which the ranks of a run share. Sends and receives are left out,
--- because they pair two different operators. `started` names a table of collectives with the columns side, run, role, folder, member,
--- replica, place_in (the ordinal of the capture), step, kind, group_key, group_name, ordinal, start_ns.
+-- the step. Groups are identified by their members, else as in aligned.sql by their name and the digits in the operators' names, which the
+-- ranks of a run share. Sends and receives are left out, because they pair two different operators. `started` names a table of collectives
+-- with the columns side, run, role, folder, member, replica, place_in (the ordinal of the capture), step, kind, group_key, group_name,
+-- group_digits, ordinal, start_ns.
 -- Run by name: on each connection, because a temporary macro belongs to one.
 CREATE OR REPLACE TEMP MACRO late_of(started) AS TABLE
 WITH placed AS (
     SELECT side, run, member, role, folder, coalesce(replica, -1) AS replica, step, kind, ordinal, start_ns,
            dense_rank() OVER (PARTITION BY side, run, role, folder, member, step ORDER BY place_in) AS place,
-           CASE WHEN group_key LIKE 'group %' THEN coalesce(group_name, group_key) ELSE group_key END AS group_id
+           CASE WHEN group_key LIKE 'group %' THEN concat_ws(' ', coalesce(group_name, group_key), group_digits)
+                ELSE group_key END AS group_id
     FROM query_table(started)
     WHERE kind NOT IN ('send', 'recv', 'batch_send_recv') AND start_ns IS NOT NULL
 ), aligned AS (

@@ -1,7 +1,8 @@
 -- Aligns the collectives of all ranks, one row per rank: when the last rank started, and which one that is. Collectives meet by kind, group and
 -- ordinal in the step, a send meets the receive of the other member of a group of two. They count only if all were in them at one time. Captures
 -- of one job meet in a step by their place in time. Clocks of several machines are aligned by the ends of the collectives that they share. Where no
--- machine is named, ranks on devices of the same number are on several.
+-- machine is named, ranks on devices of the same number are on several. Groups are identified by their members, else by their name and the digits
+-- in the operators' names ("hcom_allReduce__210_0_1"), which come from the group's hash: "Group 0 Communication" is another group in each process.
 -- `ahead_ns`: how far the clock of the capture is ahead. `last_ns` is in the clock of the capture.
 -- Depends on capture, r_collective.
 -- Nothing without capture, r_collective.
@@ -19,7 +20,8 @@ WITH grouped AS (
 ), placed AS (
     SELECT j.job, c.capture, c.device_id, c.step, m.rank, m.host, c.kind, c.ordinal, c.start_ns, c.end_ns, c.group_name,
            coalesce(len(c.ranks), m.world_size) AS members,
-           CASE WHEN c.ranks IS NULL THEN coalesce(c.group_name, c.group_key) ELSE c.group_key END AS group_id,
+           CASE WHEN c.ranks IS NULL THEN concat_ws(' ', coalesce(c.group_name, c.group_key), regexp_extract(c.name, '__([0-9]{3})_', 1))
+                ELSE c.group_key END AS group_id,
            CASE WHEN c.kind = 'send' THEN 'from ' || m.rank
                 WHEN c.kind = 'recv' THEN 'from ' || list_filter(c.ranks, lambda rank: rank <> CAST(m.rank AS VARCHAR))[1] ELSE c.kind END AS meeting
     FROM grouped AS c JOIN capture AS m ON m.capture = c.capture JOIN job_step AS j ON j.capture = c.capture AND j.step IS NOT DISTINCT FROM c.step

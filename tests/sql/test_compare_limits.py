@@ -258,6 +258,20 @@ def test_sends_and_receives_make_nobody_late(tmp_path: Path) -> None:
     assert [(row["new_late_ms"], row["new_straggler"]) for row in rows] == [(None, False), (None, False)]
 
 
+def test_ranks_of_other_groups_make_nobody_late(tmp_path: Path) -> None:
+    """Each process numbers its groups for itself: ranks 2 and 3 start theirs 5 ms later than 0 and 1 start theirs."""
+    made = RollupStore(tmp_path / "run.duckdb")
+    for rank in range(4):
+        pair = rank // 2
+        made.capture(rank, rank, world_size=4).step(1, rank).time(1, 10 * MS, rank, exposed=MS, comm=MS)
+        name = f"hcom_allReduce__{('210', '576')[pair]}_0_1"
+        given = {"group": "group 0", "group_name": "Group 0 Communication", "name": name}
+        made.collective(1, "all_reduce", 0, 5 * pair * MS, 9 * MS, rank, **given)
+    path = made.done()
+    rows = compared(path, path).sections["ranks"].rows
+    assert [(row["new_late_ms"], row["new_straggler"]) for row in rows] == [(0.0, False)] * 4
+
+
 @pytest.mark.parametrize(("new", "causes"), [(100.99, 0), (101.0, 1)])
 def test_a_headline_that_moves_by_a_hundredth_has_causes(tmp_path: Path, new: float, causes: int) -> None:
     old = profiled(tmp_path, "old", 100 * MS).kernel(1, "Sort", 1, 100 * MS)

@@ -26,20 +26,26 @@ class Ranks:
             self._store.capture(rank, rank, host=host, world_size=world or len(hosts)).step(1, rank)
 
     def collective(
-        self, ordinal: int, *spans: tuple[int, int] | None, kind: str = "all_reduce", group: str | None = None
+        self,
+        ordinal: int,
+        *spans: tuple[int, int] | None,
+        kind: str = "all_reduce",
+        group: str | None = None,
+        **names: str,
     ) -> Ranks:
         """A collective with its start and end on each rank; None: this rank did not record it."""
         members = group or ",".join(str(rank) for rank in range(len(spans)))
         for rank, span in enumerate(spans):
             if span is not None:
                 start, end = span
-                self._store.collective(1, kind, ordinal, start, end, rank, group=members)
+                self._store.collective(1, kind, ordinal, start, end, rank, group=members, **names)
                 self._store.add(
                     "r_exposed",
                     capture=rank,
                     device_id=0,
                     step=1,
                     kind=kind,
+                    group_name=names.get("group_name"),
                     start_ns=start,
                     from_ns=start,
                     until_ns=end,
@@ -98,6 +104,19 @@ def test_members_that_were_not_profiled_may_have_come_later(path: Path) -> None:
 def test_a_group_without_known_members_is_whole_if_all_ranks_are(path: Path, world: int, kind: str) -> None:
     ranks = Ranks(path, ("a", "a"), world=world).collective(0, (10, 50), (30, 50), group="group 0")
     assert {row[1] for row in ranks.divided()} == {"wait", kind}
+
+
+def test_groups_that_each_process_numbers_for_itself_do_not_meet(path: Path) -> None:
+    """Ranks 0 and 1 have a group, and so have 2 and 3: each is the first of its process."""
+    ranks = Ranks(path, ("a",) * 4)
+    ranks.collective(
+        0, (10, 50), (30, 50), group="group 0", group_name="Group 0 Communication", name="hcom_allReduce__210_0_1"
+    )
+    ranks.collective(
+        0, None, None, (40, 50), (45, 50), group="group 0", group_name="Group 0 Communication",
+        name="hcom_allReduce__576_0_1",
+    )  # fmt: skip
+    assert [row for row in ranks.divided() if row[1] == "wait"] == [(0, "wait", "rank 1", 20), (2, "wait", "rank 3", 5)]
 
 
 @pytest.mark.parametrize("kind", ["send", "recv"])
