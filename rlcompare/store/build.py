@@ -72,7 +72,7 @@ def build_stores(
     remedy: str = "free some space, or choose another location",
     progress: Progress | None = None,
     cancelled: Callable[[], bool] = lambda: False,
-) -> None:
+) -> dict[Path, Path]:
     """Make the stores of runs.
 
     Args:
@@ -84,6 +84,10 @@ def build_stores(
         remedy: a clause for messages: what to do if something cannot be written.
         progress: called for each capture.
         cancelled: returns True to stop, because the result is no longer needed.
+
+    Returns:
+        The stores by target file: the file itself, or with an index another one beside it (``incomplete``) if captures
+        may be read by the next call that could not be read by this one.
 
     Raises:
         InputError: neither a capture nor the metrics of a run could be read.
@@ -98,6 +102,12 @@ def build_stores(
     builder = _Builder(jobs, keep_events, engine, index, remedy, progress, cancelled)
     with builder.packs():
         builder.build()
+    return builder.stores
+
+
+def incomplete(target: Path) -> Path:
+    """The name of a store in a cache that the next call does not find, because it lacks captures by accident."""
+    return target.with_name(f"{target.stem}-incomplete{target.suffix}")
 
 
 class _Builder:
@@ -120,6 +130,8 @@ class _Builder:
         self._remedy = remedy
         self._cancelled = cancelled
         self._tally = _Tally({key for job in jobs for key in job.keys}, progress)
+        self.stores: dict[Path, Path] = {}
+        """The stores by target file."""
         self._folder = Path()
         self._made: set[Path] = set()
         """Packs that are deleted once their stores are made."""
@@ -246,10 +258,13 @@ class _Builder:
     def _make_one(self, job: _Job, parts: RunParts, own: frozenset[Path]) -> None:
         if self._cancelled():
             raise Cancelled
-        with writing(job.target, self._remedy):
-            make_store(parts, job.target, keep_events=self._keep_events, threads=1, own=own)
+        may_pass = any(failure.may_pass for failure in parts.failures.values())
+        target = incomplete(job.target) if self._index is not None and may_pass else job.target
+        with writing(target, self._remedy):
+            make_store(parts, target, keep_events=self._keep_events, threads=1, own=own)
         if self._index is not None:
-            self._index.add(job.target, {job.keys[number]: number for number in parts.places})
+            self._index.add(target, {job.keys[number]: number for number in parts.places})
+        self.stores[job.target] = target
 
 
 def _of_job(job: _Job, failures: Mapping[str, Failure]) -> dict[int, Failure]:

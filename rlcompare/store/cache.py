@@ -44,7 +44,7 @@ ENVIRONMENT_VARIABLE = "RLCOMPARE_CACHE_DIR"
 MARKER = ".rlcompare-cache"
 """File that marks a folder whose stores may be deleted: it was new or empty when rlcompare first used it."""
 
-_STORE = re.compile(r".+-[0-9a-f]{32}(?:-events)?\.duckdb")
+_STORE = re.compile(r".+-[0-9a-f]{32}(?:-events)?(?:-incomplete)?\.duckdb")
 
 _AGAIN_SECONDS = 0.05
 
@@ -226,7 +226,7 @@ def cached_stores(
             prints[store] = print_of_run
         stores.append(store)
     if missing:
-        build_stores(
+        made = build_stores(
             missing,
             prints=prints,
             keep_events=keep_events,
@@ -236,7 +236,8 @@ def cached_stores(
             engine=engine,
         )
         if shared is not None:
-            shared.send(directory, list(missing))
+            shared.send(directory, [target for target, store in made.items() if store == target])
+        stores = [made.get(store, store) for store in stores]
         prune_cache(directory, max_bytes, keep=stores)
     suffix = "-events" if keep_events else ""
     PartIndex(directory).remove_used(key + suffix for found in of_runs if found for key in found.captures)
@@ -350,7 +351,7 @@ def build_stores(
     prints: Mapping[Path, Fingerprint] | None = None,
     index: PartIndex | None = None,
     engine: Engine | None = None,
-) -> None:
+) -> dict[Path, Path]:
     """Build stores. The first failure stops all work at the next capture.
 
     Stores are built in another thread. Python raises ``KeyboardInterrupt`` in the main thread, at any statement. There
@@ -362,6 +363,9 @@ def build_stores(
         prints: fingerprints of the runs, if already computed.
         index: where parts are kept; None: parts are not kept.
         engine: makes the parts; default: this machine.
+
+    Returns:
+        The stores by target file, as ``build.build_stores`` returns them.
 
     Raises:
         InputError: a run cannot be read.
@@ -386,7 +390,7 @@ def build_stores(
     with ThreadPoolExecutor(1, thread_name_prefix="store") as pool:
         future = pool.submit(job)
         try:
-            future.result()
+            return future.result()
         except BaseException as error:
             cancelled.set()
             if isinstance(error, KeyboardInterrupt):
@@ -394,7 +398,7 @@ def build_stores(
             raise
 
 
-def _end_queries(future: Future[None]) -> None:
+def _end_queries(future: Future[dict[Path, Path]]) -> None:
     """Interrupts the queries of builders until they stop. In a notebook, no other thread does this."""
     while future.running():
         db.interrupt_all()

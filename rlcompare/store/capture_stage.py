@@ -6,6 +6,7 @@ capture is a failure of that capture only; the others are used.
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
@@ -228,10 +229,18 @@ def _plan(keep_events: bool) -> tuple[tuple[str, tuple[str, ...]], ...]:
 def failure_of(part: Part, error: BaseException, said: Sequence[Finding] = ()) -> Failure:
     """The failure to report for a capture; all errors become failures here."""
     if isinstance(error, InputError):
-        return Failure(part, error.path, error.problem, error.remedy, tuple(said), isinstance(error, EmptyCaptureError))
+        is_empty = isinstance(error, EmptyCaptureError)
+        may_pass = _may_pass(error.__cause__)
+        return Failure(part, error.path, error.problem, error.remedy, tuple(said), is_empty, may_pass)
     lines = str(error).strip().splitlines() or [""]
     problem = f"it cannot be read ({type(error).__name__}: {lines[0][:200]})"
-    return Failure(part, part.capture.path, problem, "Copy it again, or parse or collect it again", tuple(said))
+    remedy = "Copy it again, or parse or collect it again"
+    return Failure(part, part.capture.path, problem, remedy, tuple(said), may_pass=_may_pass(error))
+
+
+def _may_pass(error: BaseException | None) -> bool:
+    """Whether the system refused a file, and not we for its content."""
+    return isinstance(error, OSError) and error.errno not in (None, errno.EFBIG)
 
 
 def _is_of_capture(error: Exception) -> bool:

@@ -84,6 +84,7 @@ class Failure:
         path, problem, remedy: those of the ``InputError``.
         findings: what was reported about the capture before the failure.
         is_empty: its files were read, and they are empty.
+        may_pass: the system failed, and not the content, so that reading it again may succeed.
     """
 
     part: Part
@@ -92,6 +93,7 @@ class Failure:
     remedy: str
     findings: tuple[Finding, ...] = ()
     is_empty: bool = False
+    may_pass: bool = False
 
     @property
     def error(self) -> InputError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
@@ -11,6 +12,8 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +21,15 @@ import duckdb
 import pytest
 
 from rlcompare.errors import InputError, UsageError
+from rlcompare.model.run import CaptureInput
 from rlcompare.sources.detect import find_runs
-from rlcompare.store import fingerprint
+from rlcompare.store import capture_stage, fingerprint
 from rlcompare.store.cache import MARKER, cache_directory, cache_entries, cached_stores, open_stores, prune_cache
 from rlcompare.store.engines.local import LocalEngine
 from rlcompare.store.new_file import Cancelled
 from rlcompare.store.parts import Batch, BatchResult, Part
 from rlcompare.store.run_stage import RunParts, make_store
+from tests.stores import rows
 
 from .conftest import Command, snapshot
 
@@ -157,6 +162,29 @@ class TestKeys:
             cached_stores(find_runs(database), directory=tmp_path / "cache")
             assert (database.read_bytes(), database.stat().st_mtime_ns) == before
         assert len(builds) == 3
+
+    def test_a_rank_that_could_not_be_read_by_accident_is_read_again(
+        self, samples: Path, tmp_path: Path, builds: list[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        real = capture_stage.find
+
+        def disk_error(con: Any, capture: CaptureInput, number: int, report: Any) -> None:
+            if capture.rank == 1:
+                raise OSError(errno.EIO, "Input/output error")
+            real(capture.source).fill(con, capture, number, report)
+
+        runs = find_runs(samples / "new")
+        flaky = partial(replace, fill=disk_error, fill_together=None)
+        with monkeypatch.context() as patch:
+            patch.setattr(capture_stage, "find", lambda name: flaky(real(name)))
+            stores = [cached_stores(runs, directory=tmp_path) for _ in range(2)]
+        assert stores[0] == stores[1]  # it cannot be read yet
+        assert rows(stores[0][0], "SELECT rank FROM capture") == [(0,)]
+        (whole,) = cached_stores(runs, directory=tmp_path)
+        assert rows(whole, "SELECT rank FROM capture ORDER BY rank") == [(0,), (1,)]
+        assert cached_stores(runs, directory=tmp_path) == [whole]
+        assert builds == ["new"] * 3
+        assert {entry.path for entry in cache_entries(tmp_path)} == {whole, *stores[0]}
 
     def test_selection_counts(self, samples: Path, tmp_path: Path, builds: list[str]) -> None:
         cached_stores(find_runs(samples / "new"), directory=tmp_path)

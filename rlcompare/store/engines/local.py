@@ -265,4 +265,5 @@ def _close(process: subprocess.Popen[bytes]) -> None:
 def _killed(part: Part, code: int) -> Failure:
     how = f"was killed by signal {-code}" if code < 0 else f"ended with {code}"
     why = ", as the system does when memory runs out" if code == -9 else ""
-    return Failure(part, part.capture.path, f"the process that read it {how}{why}", "Free some memory and try again")
+    problem = f"the process that read it {how}{why}"
+    return Failure(part, part.capture.path, problem, "Free some memory and try again", may_pass=True)
