@@ -44,6 +44,19 @@ SUM_OF_TIMERS = "timing/*"
 _SIGNS_OF_HEALTH = {"reward": "reward or score", "gradient": "gradient norm", "entropy": "entropy"}
 """What nearly every trainer logs, by what ``sql/compare/watched.sql`` calls it."""
 
+_PARTLY_KNOWN = {
+    "kernel_types": "the types of kernels",
+    "kernel_shapes": "the inputs of kernels",
+    "kernel_cores": "the cores of kernels",
+    "kernel_phases": "the phases of kernels",
+    "kernel_hosts": "the operators that launch kernels",
+    "kernel_elements": "the sizes of kernels' inputs",
+    "collective_waits": "the waiting time in collectives",
+    "collective_sizes": "the sizes of collectives",
+    "operator_times": "the device times of operators",
+    "module_times": "the device times of modules",
+}
+"""How a finding names what only some ranks have (``sql/compare/uneven.sql``)."""
 _TIMES_SKIPPED = {"compute": "computation", "comm": "communication", "step": "the step's wall time"}
 
 
@@ -93,6 +106,7 @@ def quality_findings(
     made += [_lone_marks(marks.side) for marks in rollups.rows(records.LoneMark)]
     made += [_lone_phases(ranges) for ranges in rollups.rows(records.LonePhase)]
     made += [_uneven(steps, given) for steps in rollups.rows(records.UnevenSteps)]
+    made += _partly_known(rollups.rows(records.PartlyKnown))
     made += [
         _overlap(phase, given)
         for phase in rollups.rows(records.TrainingPhase)
@@ -145,6 +159,17 @@ def _untimed(groups: Sequence[records.GroupOfCaptures]) -> list[Finding]:
         for side, names in found.items()
         if names
     ]
+
+
+def _partly_known(rows: Sequence[records.PartlyKnown]) -> list[Finding]:
+    """Reports what only some ranks or runs recorded."""
+    made = []
+    for side in SIDES:
+        names = [_PARTLY_KNOWN[row.what] for row in rows if row.side == side]
+        if names:
+            text = f"only some ranks or runs recorded {_listed(names)}: this is not compared."
+            made.append(_finding("partly_measured", side, CAUTION, text))
+    return made
 
 
 def _gap(gap: records.ReportedGap) -> Finding:

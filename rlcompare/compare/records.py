@@ -495,6 +495,11 @@ class TrainingPhase(NamedTuple):
     of_steps: int
 
 
+class PartlyKnown(NamedTuple):
+    side: SideName
+    what: str
+
+
 class UnevenSteps(NamedTuple):
     side: SideName
     run: int

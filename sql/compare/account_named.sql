@@ -2,6 +2,7 @@
 -- mark steps, else of the span of the device; all where neither is known on both sides.
 -- Depends on c_account, c_capture, c_divisor, c_time, named_of.
 -- Nothing without c_account, c_capture, c_divisor.
+-- Runs after uneven.
 CREATE VIEW c_account_divided AS
 SELECT a.*, c.member, d.domain, d.divisor
 FROM c_account AS a JOIN c_divisor AS d USING (side, run, capture) JOIN c_capture AS c USING (side, run, capture);

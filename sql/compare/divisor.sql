@@ -25,6 +25,12 @@ WITH present AS (   -- a capture has a domain if the table of the domain has its
     UNION ALL
     SELECT c.side, c.run, c.role, c.folder, c.member, 'device', count(DISTINCT t.step)
     FROM c_time AS t JOIN c_capture AS c USING (side, run, capture) WHERE t.comm_ns IS NOT NULL GROUP BY ALL
+    UNION ALL   -- of members with phases
+    SELECT c.side, c.run, c.role, c.folder, c.member, 'phase_device', count(DISTINCT t.step)
+    FROM c_time AS t JOIN c_capture AS c USING (side, run, capture)
+    SEMI JOIN (SELECT c.* FROM c_phase AS p JOIN c_capture AS c USING (side, run, capture) WHERE p.compute_ns IS NOT NULL) AS p
+      USING (side, run, role, folder, member)
+    WHERE t.compute_ns IS NOT NULL GROUP BY ALL
     UNION ALL
     SELECT c.side, c.run, c.role, c.folder, c.member, 'step', count(DISTINCT t.step)
     FROM c_time AS t JOIN c_capture AS c USING (side, run, capture) WHERE t.step_ns IS NOT NULL GROUP BY ALL

@@ -1,8 +1,9 @@
 -- Section modules.
--- Depends on c_divisor, c_module, side_mean.
+-- Depends on c_divisor, c_module, c_uneven, side_mean.
 -- Nothing without c_divisor, c_module.
 WITH exact AS (
-    SELECT name, side, divisor, sum(calls) AS calls, sum(host_ns) AS host_ns, sum(device_ns) AS device_ns
+    SELECT name, side, divisor, sum(calls) AS calls, sum(host_ns) AS host_ns, 
+           CASE WHEN NOT EXISTS (FROM c_uneven WHERE what = 'module_times') THEN sum(device_ns) END AS device_ns
     FROM c_module JOIN c_divisor USING (side, run, capture) WHERE domain = 'module' GROUP BY ALL
 )
 SELECT name, bool_or(side = 'baseline') AS in_baseline, bool_or(side = 'new') AS in_new,

@@ -1,13 +1,15 @@
 -- named_of(rows): rows of an account with the names by which those of both sides meet. A kernel is named by its type, or by its own name if a
--- side has no types (Level0 in any capture). A phase counts if both sides have phases. Where only one side tells waiting from transfer, both
+-- side has no types (Level0 in any capture). A phase counts if both sides have phases, on all their ranks. Where only one side tells waiting from transfer, both
 -- are communication. `rows` names a table with the columns of c_account, and member and divisor.
+-- Depends on c_uneven.
 -- Run by name: on each connection, because a temporary macro belongs to one.
 CREATE OR REPLACE TEMP MACRO named_of(rows) AS TABLE
 WITH typed AS (
     SELECT bool_and(is_typed) AS on_all
     FROM (SELECT count(op_type) > 0 AS is_typed FROM query_table(rows) WHERE kind = 'compute' GROUP BY side, run, capture)
 ), phased AS (
-    SELECT count(DISTINCT side) > 1 AS on_both FROM query_table(rows) WHERE phase IS NOT NULL
+    SELECT count(DISTINCT side) > 1 AND NOT EXISTS (FROM c_uneven WHERE what = 'kernel_phases') AS on_both
+    FROM query_table(rows) WHERE phase IS NOT NULL
 ), divided AS (
     SELECT count(DISTINCT side) > 1 AS on_both FROM query_table(rows) WHERE kind IN ('wait', 'transfer')
 )

@@ -1,9 +1,10 @@
 -- Section operators.
--- Depends on c_divisor, c_operator, side_mean.
+-- Depends on c_divisor, c_operator, c_uneven, side_mean.
 -- Nothing without c_divisor, c_operator.
 WITH exact AS (
     SELECT name, side, divisor, sum(calls) AS calls, sum(host_self_ns) AS host_self_ns, sum(host_total_ns) AS host_total_ns,
-           sum(device_self_ns) AS device_self_ns, sum(device_total_ns) AS device_total_ns
+           CASE WHEN NOT EXISTS (FROM c_uneven WHERE what = 'operator_times') THEN sum(device_self_ns) END AS device_self_ns,
+           CASE WHEN NOT EXISTS (FROM c_uneven WHERE what = 'operator_times') THEN sum(device_total_ns) END AS device_total_ns
     FROM c_operator JOIN c_divisor USING (side, run, capture) WHERE domain = 'operator' GROUP BY ALL
 )
 SELECT name, bool_or(side = 'baseline') AS in_baseline, bool_or(side = 'new') AS in_new,

@@ -3,6 +3,7 @@
 -- the kernels of a rank that communicates are unknown on one side only: its account lacks them, and its span ends with its last collective.
 -- Depends on c_account, c_account_divided, c_capture, c_divisor, c_path, c_time, named_of.
 -- Nothing without c_capture, c_divisor, c_path.
+-- Runs after uneven.
 CREATE TABLE c_path_divided AS
 WITH unmeasured AS (
     SELECT t.side, list_sort(list(DISTINCT c.member)) AS members FROM c_time AS t JOIN c_capture AS c USING (side, run, capture)

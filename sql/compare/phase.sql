@@ -6,7 +6,7 @@ WITH measured AS (
 ), exact AS (
     SELECT side, phase, min(role) AS role, what, divisor, sum(ns) AS ns
     FROM measured JOIN c_divisor USING (side, run, capture)
-    WHERE domain = CASE WHEN what IN ('wall_ns', 'calls') THEN 'wall' ELSE 'compute' END
+    WHERE domain = CASE WHEN what IN ('wall_ns', 'calls') THEN 'wall' ELSE 'phase_device' END
     GROUP BY side, phase, what, divisor
 )
 SELECT phase AS name, min(role) AS role, bool_or(side = 'baseline') AS in_baseline, bool_or(side = 'new') AS in_new,

@@ -6,7 +6,7 @@ WITH measured AS (
 ), exact AS (
     SELECT side, run, phase, replace(what, '_ns', '') AS what, divisor, runs, sum(ns) AS ns
     FROM measured JOIN c_divisor USING (side, run, capture)
-    WHERE domain = CASE WHEN what = 'wall_ns' THEN 'wall' ELSE 'compute' END
+    WHERE domain = CASE WHEN what = 'wall_ns' THEN 'wall' ELSE 'phase_device' END
     GROUP BY ALL
 )
 SELECT side, run, phase, what, sum(ns * runs / divisor ORDER BY divisor) AS ns FROM exact GROUP BY ALL ORDER BY phase, what, side, run;

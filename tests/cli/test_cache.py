@@ -23,7 +23,8 @@ import pytest
 from rlcompare.errors import InputError, UsageError
 from rlcompare.model.run import CaptureInput
 from rlcompare.sources.detect import find_runs
-from rlcompare.store import capture_stage, fingerprint
+from rlcompare.sources.registry import find as find_source
+from rlcompare.store import fingerprint
 from rlcompare.store.cache import MARKER, cache_directory, cache_entries, cached_stores, open_stores, prune_cache
 from rlcompare.store.engines.local import LocalEngine
 from rlcompare.store.new_file import Cancelled
@@ -166,17 +167,16 @@ class TestKeys:
     def test_a_rank_that_could_not_be_read_by_accident_is_read_again(
         self, samples: Path, tmp_path: Path, builds: list[str], monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        real = capture_stage.find
 
         def disk_error(con: Any, capture: CaptureInput, number: int, report: Any) -> None:
             if capture.rank == 1:
                 raise OSError(errno.EIO, "Input/output error")
-            real(capture.source).fill(con, capture, number, report)
+            find_source(capture.source).fill(con, capture, number, report)
 
         runs = find_runs(samples / "new")
         flaky = partial(replace, fill=disk_error, fill_together=None)
         with monkeypatch.context() as patch:
-            patch.setattr(capture_stage, "find", lambda name: flaky(real(name)))
+            patch.setattr("rlcompare.store.capture_stage.find", lambda name: flaky(find_source(name)))
             stores = [cached_stores(runs, directory=tmp_path) for _ in range(2)]
         assert stores[0] == stores[1]  # it cannot be read yet
         assert rows(stores[0][0], "SELECT rank FROM capture") == [(0,)]

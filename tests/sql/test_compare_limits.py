@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,7 +13,7 @@ from tests.sql.rollup_stores import MS, RollupStore, compared, found, side, valu
 from tests.stores import rows
 
 
-def logged(path: Path, *steps: dict[str, float], first: int = 1, **given: object) -> Path:
+def logged(path: Path, *steps: Mapping[str, float | None], first: int = 1, **given: object) -> Path:
     """What training logged in consecutive steps, without a profiler."""
     store = RollupStore(path)
     for step, metrics in enumerate(steps, first):
@@ -246,6 +248,59 @@ def test_less_than_a_microsecond_outside_of_all_timers_is_none(tmp_path: Path, r
     assert found(compared(path, path), "phases", "(outside)")["new"] == pytest.approx(outside, abs=1e-6)
 
 
+def test_steps_in_which_a_timer_is_no_number_count_as_the_others(tmp_path: Path) -> None:
+    step = {"timing_s/step": 30.0, "timing_s/gen": 20.0, "timing_s/update_actor": 10.0}
+    sound = logged(tmp_path / "sound.duckdb", *[step] * 4)
+    unusable: dict[str, float | None] = {**step, "timing_s/gen": None}
+    damaged = logged(tmp_path / "damaged.duckdb", step, unusable, step, unusable)
+    diff = compared(sound, damaged)
+    rows = {row["name"]: row["new"] for row in diff.sections["phases"].rows}
+    assert rows == {"generate_sequences": 20_000.0, "update_actor": 10_000.0, "(outside)": 0.0}
+    assert diff.causes == ()
+
+
+def test_phases_are_unknown_if_a_timer_is_never_a_number(tmp_path: Path) -> None:
+    step = {"timing_s/step": 30.0, "timing_s/gen": 20.0, "timing_s/update_actor": 10.0}
+    sound = logged(tmp_path / "sound.duckdb", *[step] * 4)
+    damaged = logged(tmp_path / "damaged.duckdb", *[{**step, "timing_s/gen": None}] * 4)
+    diff = compared(sound, damaged)
+    assert {row["new"] for row in diff.sections["phases"].rows} <= {None}
+    assert diff.causes == ()
+
+
+def test_what_only_one_rank_recorded_is_not_compared(tmp_path: Path) -> None:
+    """Inputs, phases, waiting and bytes: a mean over both ranks would take the other's for 0."""
+
+    def run(name: str, known: bool) -> Path:
+        made = RollupStore(tmp_path / f"{name}.duckdb")
+        for rank in (0, 1):
+            has = known or rank == 0
+            made.capture(rank, rank).step(1, rank).time(1, 10 * MS, rank, exposed=MS, comm=MS)
+            made.kernel(
+                1, "MatMul", 10, 10 * MS, rank, shapes="8,8" if has else None, phase="update_actor" if has else None,
+                elements=640 if has else None, host_op="aten::mm" if has else None,
+            )  # fmt: skip
+            half = MS // 2 if has else None
+            made.collective(
+                1, "all_reduce", 0, 0, MS, rank, wait_ns=half, transit_ns=half, size_bytes=8 if has else None
+            )
+            if has:
+                made.phase(1, "update_actor", 10 * MS, rank)
+        return made.done()
+
+    diff = compared(run("sound", known=True), run("partly", known=False))
+    assert values(diff, "workload.input_elements") == (640.0, None)
+    assert values(diff, "workload.collective_bytes") == (8.0, None)
+    assert values(diff, "phase.update_actor.compute") == (10.0, 10.0)
+    (kernel,) = diff.sections["kernels"].rows
+    assert (kernel["baseline"], kernel["new"], kernel["new_calls"]) == (10.0, 10.0, 10.0)
+    (collective,) = [row for row in diff.sections["collectives"].rows if row["task"] is None]
+    assert (collective["new"], collective["new_wait_ms"], collective["new_transit_ms"]) == (1.0, None, None)
+    (finding,) = [finding for finding in diff.quality if finding.key == "partly_measured"]
+    assert finding.message.startswith("New side: only some ranks or runs recorded the sizes of collectives, the")
+    assert diff.causes == ()
+
+
 def test_sends_and_receives_make_nobody_late(tmp_path: Path) -> None:
     """They pair two different operators: rank 1 starts its part of each 5 ms later."""
     made = RollupStore(tmp_path / "run.duckdb")
@@ -265,7 +320,7 @@ def test_ranks_of_other_groups_make_nobody_late(tmp_path: Path) -> None:
         pair = rank // 2
         made.capture(rank, rank, world_size=4).step(1, rank).time(1, 10 * MS, rank, exposed=MS, comm=MS)
         name = f"hcom_allReduce__{('210', '576')[pair]}_0_1"
-        given = {"group": "group 0", "group_name": "Group 0 Communication", "name": name}
+        given: dict[str, Any] = {"group": "group 0", "group_name": "Group 0 Communication", "name": name}
         made.collective(1, "all_reduce", 0, 5 * pair * MS, 9 * MS, rank, **given)
     path = made.done()
     rows = compared(path, path).sections["ranks"].rows

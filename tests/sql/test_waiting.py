@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pytest
@@ -31,7 +32,7 @@ class Ranks:
         *spans: tuple[int, int] | None,
         kind: str = "all_reduce",
         group: str | None = None,
-        **names: str,
+        **names: Any,
     ) -> Ranks:
         """A collective with its start and end on each rank; None: this rank did not record it."""
         members = group or ",".join(str(rank) for rank in range(len(spans)))

@@ -1,6 +1,6 @@
--- Steps: the host ranges that the trace marks, and step numbers that only other files have. A mark without a valid duration gives a step
--- without times. A step of which only its sums are known counts if there are no others: nothing that was recorded belongs to it, and times
--- are divided by the number of steps. In a sample of a known training step the marks are ticks, not steps, and are left out.
+-- Steps: the host ranges that the trace marks, and those of kernels. A mark without a valid duration gives a step without times. A step that only
+-- communication.json or the sums of steps name counts if there are no others: nothing that was recorded belongs to it, and times are divided by
+-- the number of steps. In a sample of a known training step the marks are ticks, not steps, and are left out.
 -- Variables: capture, is_sample.
 -- Depends on reported_step_time, step, text_communication, text_kernel, trace_event.
 INSERT INTO step
@@ -10,13 +10,14 @@ WHERE ph = 'X' AND cat = 'cpu_op' AND starts_with(name, 'ProfilerStep#') AND sta
       AND NOT coalesce(getvariable('is_sample'), FALSE)
 GROUP BY number;
 INSERT INTO step
-SELECT getvariable('capture'), step, NULL, NULL, FALSE
-FROM (
-    SELECT step FROM text_kernel
-    UNION SELECT step FROM text_communication
-)
+SELECT DISTINCT getvariable('capture'), step, NULL, NULL, FALSE
+FROM text_kernel
 WHERE step IS NOT NULL AND step NOT IN (SELECT step FROM step WHERE capture = getvariable('capture'))
       AND NOT coalesce(getvariable('is_sample'), FALSE);
+INSERT INTO step
+SELECT DISTINCT getvariable('capture'), step, NULL, NULL, FALSE
+FROM text_communication
+WHERE step IS NOT NULL AND NOT EXISTS (FROM step WHERE capture = getvariable('capture')) AND NOT coalesce(getvariable('is_sample'), FALSE);
 INSERT INTO step
 SELECT DISTINCT getvariable('capture'), step, NULL, NULL, FALSE
 FROM reported_step_time
