@@ -29,6 +29,7 @@ _URL = re.compile(r"([a-z][a-z0-9+.-]+):/+(.+)", re.DOTALL)
 _NOT_READ = frozenset({"FRAMEWORK", "__pycache__", ".git"})
 """Folders of raw data, which rlcompare does not read."""
 _TRANSFERS = 8
+_SQLITE = b"SQLite format 3\0"
 _REMEDY = "Check the URL and its credentials"
 
 
@@ -52,8 +53,6 @@ def copy(url: str, target: Path, report: Report | None = None) -> None:
     """
     with _reaching(url) as (storage, root):
         found = _files(storage, root)
-        if found.keys() == {PurePosixPath()}:
-            _fetch_logs(storage, root, target)
         if not found:
             raise InputError(url, "there is no such file or folder", _REMEDY)
         files = {target if not below.parts else target / below: info for below, info in found.items()}
@@ -63,6 +62,8 @@ def copy(url: str, target: Path, report: Report | None = None) -> None:
             for done, local in enumerate(pool.map(lambda item: _fetch(storage, *item), files.items())):
                 if report:
                     report(done + 1, len(files), local.name)
+        if files.keys() == {target}:  # below a folder, logs are files like others
+            _fetch_logs(storage, root, target)
 
 
 def names_in(url: str) -> list[str]:
@@ -163,10 +164,12 @@ def _is_read(parts: Sequence[str]) -> bool:
 
 
 def _fetch_logs(storage: AbstractFileSystem, root: str, target: Path) -> None:
-    """Copies the logs that SQLite keeps beside a database: they have its last changes."""
+    """Copies the logs that SQLite keeps beside a database: they have its last changes. Other files have none."""
+    with target.open("rb") as file:
+        if file.read(len(_SQLITE)) != _SQLITE:
+            return
     for suffix in ("-wal", "-journal"):
         if storage.isfile(root + suffix):
-            target.parent.mkdir(parents=True, exist_ok=True)
             _fetch(storage, target.with_name(target.name + suffix), storage.info(root + suffix))
 
 

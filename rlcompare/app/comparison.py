@@ -277,8 +277,8 @@ def warn_of_unknown_keys(diff: Diff, varied: Sequence[str]) -> None:
 def warn_of_mistyped_keys(diff: Diff, varied: Sequence[str], source: str) -> None:
     """Warns about keys of a policy's ``varied`` that look like typing errors. Others may be for other comparisons."""
     known = _known_keys(diff)
-    similar = ((key, _most_similar(key, known)) for key in _unknown_keys(varied, known))
-    for key, close in islice(((key, close) for key, close in similar if close), _MOST_WARNINGS):
+    similar = ((key, close) for key in _unknown_keys(varied, known) if (close := _most_similar(key, known)))
+    for key, close in islice(similar, _MOST_WARNINGS):
         messages.warn(f"{source}: varied {key}: neither side has it; did you mean {close}?")
 
 

@@ -21,6 +21,4 @@ WITH kernels AS (
     UNION ALL SELECT side, role, folder, what, is_known FROM (UNPIVOT operators ON operator_times INTO NAME what VALUE is_known)
     UNION ALL SELECT side, role, folder, what, is_known FROM (UNPIVOT modules ON module_times INTO NAME what VALUE is_known)
 )
-SELECT DISTINCT side, what FROM (
-    SELECT side, what FROM known GROUP BY side, role, folder, what HAVING bool_or(is_known) <> bool_and(is_known)
-);
+SELECT DISTINCT side, what FROM known GROUP BY side, role, folder, what HAVING bool_or(is_known) <> bool_and(is_known);

@@ -167,7 +167,6 @@ class TestKeys:
     def test_a_rank_that_could_not_be_read_by_accident_is_read_again(
         self, samples: Path, tmp_path: Path, builds: list[str], monkeypatch: pytest.MonkeyPatch
     ) -> None:
-
         def disk_error(con: Any, capture: CaptureInput, number: int, report: Any) -> None:
             if capture.rank == 1:
                 raise OSError(errno.EIO, "Input/output error")

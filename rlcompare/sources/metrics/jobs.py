@@ -259,8 +259,9 @@ def _tell_the_same(a: _Told, b: _Told) -> bool:
     common = [(a.values[key], b.values[key]) for key in a.values.keys() & b.values.keys()]
     # Rounding may make any two learning rates equal.
     large = [pair for pair in common if max(map(abs, pair)) >= _LARGE]
-    alike = sum(_agree(*pair, _ROUNDING) for pair in large) if large else sum(_agree(*pair, 0.0) for pair in common)
-    return bool(common) and alike >= _ENOUGH * len(large or common)
+    judged, rounding = (large, _ROUNDING) if large else (common, 0.0)
+    alike = sum(_agree(*pair, rounding) for pair in judged)
+    return bool(judged) and alike >= _ENOUGH * len(judged)
 
 
 def _agree(a: float, b: float, rounding: float) -> bool:
