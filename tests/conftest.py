@@ -11,6 +11,9 @@ from pathlib import Path
 # PyTorch's threads would wait for each other on cores that other tests use. That costs five times what they gain.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+# The tests compute on the CPU, also where there is a GPU: they start more ranks than most machines have GPUs.
+os.environ["CUDA_VISIBLE_DEVICES"] = ""
+
 # Outputs that tests compare must not depend on the locale of the machine.
 os.environ["RLCOMPARE_LANG"] = "en"
 
