@@ -1,9 +1,18 @@
 -- Findings about each capture, once all its tables are filled: (capture, severity, key, message).
 -- Variables: steps.
--- Depends on capture, memory, placed, repeated_task.
--- Nothing without memory + placed + repeated_task.
+-- Depends on capture, memory, placed, repeated_task, step_left_out, step_mark.
+-- Nothing without memory + placed + repeated_task + step_left_out + step_mark.
 SELECT capture, 'warning', 'repeated_rows', repeated || ' kernels, collectives or copies appear more than once in the profile; each is counted once'
 FROM repeated_task
+UNION ALL
+SELECT capture, 'warning', 'damaged_time', 'step ' || string_agg(step, ', ' ORDER BY step) || ' has several marks that are apart: of each step only one counts'
+FROM step_mark WHERE marks > 1 GROUP BY capture
+UNION ALL
+SELECT capture, 'warning', 'damaged_time', 'step ' || string_agg(step, ', ' ORDER BY step) || ': the mark overlaps that of another step and was left out'
+FROM step_mark WHERE is_wrong GROUP BY capture
+UNION ALL
+SELECT capture, 'warning', 'damaged_time', 'step ' || string_agg(step, ', ' ORDER BY step) || ' was left out: without a usable mark, nothing tells what belongs to it'
+FROM step_left_out GROUP BY capture
 UNION ALL
 SELECT p.capture, 'info', 'outside_steps',
        count(*) || CASE WHEN any_value(c.executor) = 'host' THEN ' operators and collectives (' ELSE ' device tasks (' END

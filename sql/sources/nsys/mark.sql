@@ -20,9 +20,6 @@ FROM nsys_mark WHERE start_ns IS NOT NULL AND name IS NOT NULL;
 -- Steps are marked as by torch.profiler; rlcompare run also does that.
 INSERT INTO stage_phase
 SELECT getvariable('capture'), name, thread, start_ns, end_ns FROM nsys_mark WHERE kind = 'range' AND is_span(start_ns, end_ns);
-INSERT INTO step
-WITH marked AS (
-    SELECT TRY_CAST(substr(name, 14) AS BIGINT) AS number, start_ns, end_ns
-    FROM nsys_mark WHERE kind = 'range' AND starts_with(name, 'ProfilerStep#') AND is_span(start_ns, end_ns)
-)
-SELECT getvariable('capture'), number, min(start_ns), max(end_ns), FALSE FROM marked WHERE number IS NOT NULL GROUP BY number;
+INSERT INTO stage_step
+SELECT getvariable('capture'), TRY_CAST(substr(name, 14) AS BIGINT) AS number, start_ns, end_ns
+FROM nsys_mark WHERE kind = 'range' AND starts_with(name, 'ProfilerStep#') AND is_span(start_ns, end_ns) AND number IS NOT NULL;

@@ -21,11 +21,11 @@ SELECT getvariable('capture'), NULL, profile_text(name), CASE WHEN end_ns > star
 FROM trace_event WHERE cat IN ('user_annotation', 'gpu_user_annotation') AND sound;
 INSERT INTO stage_phase
 SELECT capture, name, thread, start_ns, end_ns FROM "range" WHERE capture = getvariable('capture') AND kind = 'range' AND side = 'host';
-INSERT INTO step
+INSERT INTO stage_step
 WITH marked AS (
-    SELECT TRY_CAST(substr(name, 14) AS BIGINT) AS number, min(start_ns) AS start_ns, max(end_ns) AS end_ns
-    FROM trace_event WHERE cat IN ('user_annotation', 'cpu_op') AND sound AND starts_with(name, 'ProfilerStep#') GROUP BY number
+    SELECT TRY_CAST(substr(name, 14) AS BIGINT) AS number, start_ns, end_ns
+    FROM trace_event WHERE cat IN ('user_annotation', 'cpu_op') AND sound AND starts_with(name, 'ProfilerStep#')
 )
-SELECT getvariable('capture'), m.number, m.start_ns, m.end_ns, FALSE
+SELECT getvariable('capture'), m.number, m.start_ns, m.end_ns
 FROM marked AS m JOIN capture AS c ON c.capture = getvariable('capture')
 WHERE m.number IS NOT NULL AND NOT coalesce(getvariable('is_sample'), FALSE) AND (coalesce(c.step_hint, c.step_place) IS NULL OR c.step_hint IN (SELECT number FROM marked));
