@@ -3,7 +3,7 @@
 -- decides. msprof-analyze uses "other" in that case, and so does kernel.msprof_category.
 -- Depends on stage_host_op, stage_kernel.
 -- Nothing without stage_host_op + stage_kernel.
--- Runs after once.
+-- Runs after too_long.
 CREATE OR REPLACE TEMP TABLE operator_name AS   -- names apart, so that patterns are matched once for each: DuckDB moves a filter below DISTINCT
 SELECT DISTINCT name FROM stage_host_op;
 CREATE OR REPLACE TEMP TABLE kernel_name AS

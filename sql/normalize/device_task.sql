@@ -3,6 +3,7 @@
 -- the outermost aten operators of each thread replace kernels from here up to coverage. They end up in host_compute.
 -- Depends on capture, stage_collective, stage_copy, stage_host_op, stage_kernel, step.
 -- Nothing without stage_collective + stage_copy + stage_host_op + stage_kernel.
+-- Runs after too_long.
 CREATE OR REPLACE TEMP TABLE device_task AS
 WITH task AS (
     SELECT capture, 'kernel' AS what, id, device_id, start_ns, end_ns, reported_step, launch_ns, host_op_ns FROM stage_kernel

@@ -1,11 +1,15 @@
 -- Findings about each capture, once all its tables are filled: (capture, severity, key, message).
 -- Variables: steps.
--- Depends on capture, memory, placed, repeated_task, step_left_out, step_mark.
--- Nothing without memory + placed + repeated_task + step_left_out + step_mark.
+-- Depends on capture, memory, placed, repeated_task, step_left_out, step_mark, too_long.
+-- Nothing without memory + placed + repeated_task + step_left_out + step_mark + too_long.
 SELECT capture, 'warning', 'repeated_rows', repeated || ' kernels, collectives or copies appear more than once in the profile; each is counted once'
 FROM repeated_task
 UNION ALL
-SELECT capture, 'warning', 'damaged_time', 'step ' || string_agg(step, ', ' ORDER BY step) || ' has several marks that are apart: of each step only one counts'
+SELECT capture, 'warning', 'damaged_time', 'device tasks of an impossible duration were left out (' || count(*) || '; the longest is ' || arg_max(name, ns)
+       || printf(', %.3f ms): their stream or group ran other tasks meanwhile, or the recording had ended', max(ns) / 1e6)
+FROM too_long GROUP BY capture
+UNION ALL
+SELECT capture, 'warning', 'damaged_time', 'step ' || string_agg(step, ', ' ORDER BY step) || ' has several marks that are apart: only one of them counts'
 FROM step_mark WHERE marks > 1 GROUP BY capture
 UNION ALL
 SELECT capture, 'warning', 'damaged_time', 'step ' || string_agg(step, ', ' ORDER BY step) || ': the mark overlaps that of another step and was left out'

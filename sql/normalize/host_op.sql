@@ -1,6 +1,7 @@
 -- Framework operators with their step, phase, device time, self time and depth, and, where events are kept, their parent.
 -- Depends on host_op_parent, host_op_place, host_op_self, launching, stage_host_op, stage_kernel.
 -- Nothing without host_op_place, stage_host_op.
+-- Runs after too_long.
 INSERT INTO host_op
 WITH launched AS (
     SELECT capture, host_op_id AS id, sum(end_ns - start_ns) AS device_self_ns FROM stage_kernel

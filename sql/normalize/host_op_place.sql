@@ -4,6 +4,7 @@
 -- Variables: steps.
 -- Depends on place, stage_host_op, stage_kernel.
 -- Nothing without stage_host_op.
+-- Runs after too_long.
 CREATE OR REPLACE TEMP TABLE host_op_place AS
 WITH running AS (
     SELECT o.capture, o.thread, o.start_ns AS launch_ns,

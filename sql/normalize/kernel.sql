@@ -1,6 +1,7 @@
 -- Kernels with their step, phase and category, and their share of the busy time of their device.
 -- Depends on coverage, kernel_category, placed, stage_kernel.
 -- Nothing without kernel_category, placed, stage_kernel.
+-- Runs after too_long.
 INSERT INTO kernel
 SELECT k.id, k.capture, k.device_id, k.stream, p.step, p.phase, k.name, k.op_type, k.core_type, c.category,
        k.start_ns, k.end_ns, k.wait_ns, k.input_shapes, k.input_dtypes, k.input_formats, k.output_shapes, k.output_dtypes, k.output_formats,

@@ -4,6 +4,7 @@
 -- captures, else the capture's ordinal among the captures of its process (docs/design.md §4).
 -- Depends on capture, stage_collective, stage_kernel, stage_step, step, step_mark.
 -- Nothing without capture + stage_step.
+-- Runs after too_long.
 CREATE OR REPLACE TEMP TABLE step_left_out AS
 WITH marked AS (
     SELECT capture, step FROM step_mark WHERE NOT is_wrong

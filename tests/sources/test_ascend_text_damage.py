@@ -145,7 +145,7 @@ def test_a_step_with_a_negative_duration_has_no_time(tmp_path: Path) -> None:
     ]
     reading = read(tmp_path, {"kernel_details": table(KERNELS, SOUND), "trace_view": trace(names(), marks)})
 
-    assert reading.rows("SELECT step, end_ns - start_ns FROM step WHERE step > 1 ORDER BY step") == [
+    assert reading.rows("SELECT step, end_ns - start_ns FROM stage_step WHERE step > 1 ORDER BY step") == [
         (4, 5000),
         (5, None),
     ]
@@ -157,12 +157,12 @@ def test_a_step_that_only_the_sums_name_is_no_step_of_the_profile(tmp_path: Path
     """Times are divided by the number of steps: with it, all of them would be half as long."""
     sums = table("Step,Computing,Free", "+7,1.000,2.000")
     reading = read(tmp_path, {"kernel_details": table(KERNELS, SOUND), "step_trace_time": sums})
-    assert reading.rows("SELECT step FROM step") == [(1,)]
+    assert reading.rows("SELECT step FROM stage_step") == [(1,)]
     # AND where nothing else names steps, it does
     kernels = table(KERNELS.removeprefix("Step Id,"), SOUND.removeprefix("1,"))
     (tmp_path / "sums").mkdir()
     reading = read(tmp_path / "sums", {"kernel_details": kernels, "step_trace_time": sums})
-    assert reading.rows("SELECT step FROM step") == [(7,)]
+    assert reading.rows("SELECT step FROM stage_step") == [(7,)]
 
 
 def test_an_unreadable_file_is_named_with_what_is_lost_and_the_way_out(tmp_path: Path) -> None:

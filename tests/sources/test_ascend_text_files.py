@@ -92,7 +92,7 @@ def test_without_steps_there_is_no_step(tmp_path: Path) -> None:
             )
         },
     )
-    assert reading.rows("SELECT count(*) FROM step") == [(0,)]
+    assert reading.rows("SELECT count(*) FROM stage_step") == [(0,)]
     assert reading.rows("SELECT start_ns, end_ns, reported_step FROM stage_kernel") == [(5000, 6000, None)]
 
 

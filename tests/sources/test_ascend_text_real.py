@@ -290,7 +290,7 @@ def test_kernel_details_of_2023(profiles: Path) -> None:
     # ArithmeticUtilization has no PMU time of cube or vector, so nothing tells them apart
     assert reading.rows("SELECT count(cube) FROM stage_kernel") == [(0,)]
     assert reading.rows("SELECT max(value) > 0 FROM pmu WHERE name = 'aic_cube_fops'") == [(True,)]
-    assert reading.rows("SELECT step, start_ns, inferred FROM step") == [(1, None, False)]
+    assert reading.rows("SELECT step, start_ns FROM stage_step") == [(1, None)]
     assert reading.warnings == []
 
 
@@ -310,7 +310,7 @@ def test_trace_of_2024_alone(profiles: Path) -> None:
     assert reading.rows("SELECT sum(end_ns - start_ns) FROM stage_kernel")[0][0] == pytest.approx(1788266, abs=2)
     assert reading.rows("SELECT count(*) FROM stage_host_op") == [(711 - 1,)]
     assert reading.rows("SELECT count(*) FROM host_api") == [(382,)]
-    assert reading.rows("SELECT step, end_ns - start_ns FROM step") == [(1, 14091970)]
+    assert reading.rows("SELECT step, end_ns - start_ns FROM stage_step") == [(1, 14091970)]
 
 
 def test_kernels_of_the_trace_are_those_of_kernel_details(ascend_910b: Path) -> None:

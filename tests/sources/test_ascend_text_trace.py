@@ -79,7 +79,7 @@ def test_a_kernel_is_linked_to_the_innermost_operator_and_its_launch(tmp_path: P
         " k.device_id, k.cube FROM stage_kernel AS k JOIN stage_host_op AS o ON o.id = k.host_op_id"
     )
     assert kernel == ("MatMul", 2, 60000, 68500, 40000, 25000, "aten::addmm", None, 0, None)
-    assert reading.rows("SELECT step, start_ns, end_ns, inferred FROM step") == [(7, 10000, 110000, False)]
+    assert reading.rows("SELECT step, start_ns, end_ns FROM stage_step") == [(7, 10000, 110000)]
     assert reading.rows("SELECT name, end_ns - start_ns FROM module") == [("Linear_0", 33000)]
     assert reading.rows("SELECT thread, layer, name, connection_id FROM host_api") == [(2, "node", "launch", 77)]
 
@@ -355,7 +355,7 @@ def test_communication_json_alone_gives_collectives_with_steps(tmp_path: Path) -
             13,
         ),
     ]
-    assert reading.rows("SELECT step FROM step") == [(13,)]
+    assert reading.rows("SELECT step FROM stage_step") == [(13,)]
 
 
 def test_the_hash_of_a_group_is_that_of_real_profiles(profiles: Path) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.sources.nsys_exports import training_step
+from tests.sources.nsys_exports import Export, training_step
 from tests.stores import rows, store_of
 
 DAY_NS = 86_400_000_000_000
@@ -23,8 +23,9 @@ def test_a_kernel_and_a_step_weeks_away_are_left_out(tmp_path: Path, days: int) 
     store = store_of(export.write(tmp_path / "stray.sqlite"), tmp_path / "stray.duckdb")
     assert rows(store, TIMES) == sound
     assert rows(store, "FROM step WHERE step = 7 OR start_ns IS NULL") == []
-    ((message,),) = rows(store, "SELECT message FROM finding WHERE key = 'damaged_time'")
-    assert "more than a week from the others were left out (" in message
+    step, others = said_of_times(store)
+    assert "step 7 was left out: without a usable mark" in step
+    assert "more than a week from the others were left out (" in others
 
 
 def test_days_between_steps_are_kept(tmp_path: Path) -> None:
@@ -38,3 +39,102 @@ def test_days_between_steps_are_kept(tmp_path: Path) -> None:
     assert rows(store, "SELECT count(start_ns) FROM step") == [(3,)]
     assert rows(store, "SELECT sum(calls)::BIGINT FROM r_kernel") == [(4,)]
     assert rows(store, "SELECT DISTINCT preparing_ns, tail_ns, step_ns > 0 FROM r_time") == [(None, None, True)]
+
+
+MS = 1_000_000
+
+
+def said_of_times(store: Path) -> list[str]:
+    return [
+        message for (message,) in rows(store, "SELECT message FROM finding WHERE key = 'damaged_time' ORDER BY ALL")
+    ]
+
+
+def stored(export: Export, tmp_path: Path, name: str) -> Path:
+    return store_of(export.write(tmp_path / f"{name}.sqlite"), tmp_path / f"{name}.duckdb")
+
+
+@pytest.mark.parametrize(
+    ("start", "end"),
+    [
+        pytest.param(40, 49, id="after all steps"),
+        pytest.param(12, 19, id="in the other step"),
+        pytest.param(5, 30, id="over both"),
+    ],
+)
+def test_a_step_that_is_marked_twice_has_the_time_of_one_mark(tmp_path: Path, start: int, end: int) -> None:
+    """Taken from the first start to the last end, step 0 would be 39 ms long, of which step 1 takes 9."""
+    sound = rows(stored(training_step(), tmp_path, "sound"), TIMES)
+    export = training_step()
+    export.nvtx("ProfilerStep#0", start * MS, end * MS)
+    store = stored(export, tmp_path, "twice")
+    if start == 5:  # it overlaps the first mark of its step: nothing tells where step 0 ends
+        assert rows(store, TIMES) == sound[1:]
+        assert any("step 0: the mark overlaps that of another step" in text for text in said_of_times(store))
+    else:
+        assert rows(store, TIMES) == sound
+        assert "step 0 has several marks that are apart" in said_of_times(store)[0]
+
+
+@pytest.mark.parametrize(("start", "end", "counts"), [(-1000, 30, False), (13, 500, False), (20, 500, True)])
+def test_of_marks_that_overlap_the_longer_is_wrong(tmp_path: Path, start: int, end: int, counts: bool) -> None:
+    # GIVEN a third step, whose mark begins a second too early, or within another step, or after it
+    export = training_step()
+    export.nvtx("ProfilerStep#2", start * MS, end * MS)
+    store = stored(export, tmp_path, "third")
+    # THEN the others keep their times
+    assert rows(store, TIMES) == rows(stored(training_step(), tmp_path, "sound"), TIMES)
+    steps = [(0, 9 * MS), (1, 9 * MS)] + [(2, (end - start) * MS)] * counts
+    assert rows(store, "SELECT step, end_ns - start_ns FROM step ORDER BY step") == steps
+    assert len(said_of_times(store)) == 2 * (not counts)
+
+
+def test_steps_that_touch_are_two_and_pieces_that_touch_are_one(tmp_path: Path) -> None:
+    export = training_step()
+    export.nvtx("ProfilerStep#2", 20 * MS, 25 * MS)
+    export.nvtx("ProfilerStep#2", 25 * MS, 30 * MS)
+    store = stored(export, tmp_path, "pieces")
+    assert rows(store, "SELECT step, end_ns - start_ns FROM step ORDER BY step") == [
+        (0, 9 * MS),
+        (1, 9 * MS),
+        (2, 10 * MS),
+    ]
+    assert said_of_times(store) == []
+
+
+@pytest.mark.parametrize("hours", [1, 20])
+@pytest.mark.parametrize("place", ["first", "last"])
+def test_a_task_that_outlasts_its_stream_or_the_recording_is_left_out(tmp_path: Path, place: str, hours: int) -> None:
+    """It would be 18,000 s of computation in a step of 9 ms."""
+    sound = rows(stored(training_step(), tmp_path, "sound"), TIMES)
+    export = training_step()
+    at = 2 * MS - 1000 if place == "first" else 19 * MS
+    export.kernel("void broken<bf16>", at, hours * 3_600_000_000_000)
+    store = stored(export, tmp_path, place)
+    assert rows(store, TIMES) == sound
+    (message,) = said_of_times(store)
+    assert f"(1; the longest is void broken<bf16>, {hours * 3_600_000}.000 ms)" in message
+
+
+def test_a_long_wait_is_kept(tmp_path: Path) -> None:
+    # GIVEN an all-reduce that waits for ten minutes, as does the step
+    export = training_step()
+    minutes = 600_000 * MS
+    export.nvtx("ProfilerStep#2", 20 * MS + MS // 2, 22 * MS + minutes)
+    export.kernel("ncclDevKernel_AllReduce_Sum_bf16_RING_LL(a)", 21 * MS, minutes)
+    store = stored(export, tmp_path, "long")
+    assert rows(store, "SELECT device_span_ns FROM r_time WHERE step = 2") == [(minutes,)]
+    assert said_of_times(store) == []
+
+
+def test_tasks_that_hold_their_parts_are_kept(tmp_path: Path) -> None:
+    # GIVEN a stream on which every tenth task is one whose parts are listed too
+    export = training_step()
+    for number in range(10):
+        at = 30 * MS + number * MS
+        export.kernel("void whole<bf16>", at, 900_000)
+        for part in range(3):
+            export.kernel("void part<bf16>", at + 1000 + part * 200_000, 100_000)
+    store = stored(export, tmp_path, "parts")
+    assert rows(store, "SELECT count(*) FROM kernel WHERE name LIKE '%whole%'") == [(10,)]
+    assert said_of_times(store) == []

@@ -202,9 +202,9 @@ class TestSteps:
 
     def test_marks_of_mini_batches_in_a_capture_of_one_training_step(self, tmp_path: Path) -> None:
         path = write(tmp_path / "t.json", trace(mark("ProfilerStep#0", 0, 9), mark("ProfilerStep#1", 10, 9)))
-        assert read(path, step_hint=12).rows("SELECT count(*) FROM step") == [(0,)]
-        assert read(path, step_hint=1).rows("SELECT count(*) FROM step") == [(2,)]
-        assert read(path).rows("SELECT count(*) FROM step") == [(2,)]
+        assert read(path, step_hint=12).rows("SELECT count(*) FROM stage_step") == [(0,)]
+        assert read(path, step_hint=1).rows("SELECT count(*) FROM stage_step") == [(2,)]
+        assert read(path).rows("SELECT count(*) FROM stage_step") == [(2,)]
 
 
 class TestCollectives:

@@ -63,7 +63,7 @@ def test_every_figure_equals_the_facts(profiles: Path, path: str) -> None:
         assert collectives == [(kernels["nccl_n"],)]
         assert sum(count for _, count in streams) == kernels["n"] - kernels["nccl_n"]
         assert {stream for stream, _ in streams} <= kernels["streams"].keys()
-    steps = reading.con.execute("SELECT 'ProfilerStep#' || step, end_ns - start_ns FROM step").fetchall()
+    steps = reading.con.execute("SELECT 'ProfilerStep#' || step, end_ns - start_ns FROM stage_step").fetchall()
     marked = {(name, length) for name, category, length in fact["steps"] if category != "gpu_user_annotation"}
     assert set(steps) == marked
 

@@ -1,0 +1,38 @@
+-- Removes tasks whose duration must be damaged; it would fill a step that the device spent otherwise. A stream runs one task at a time, and a
+-- group one collective: a task that wholly contains the next two is damaged, unless more than one in a hundred do so, as parts of a task
+-- may. So is a task that goes on, after all that was recorded, for longer than the whole recording, if the host was recorded too.
+-- The table too_long keeps what was removed, for the finding.
+-- Depends on device_window, stage_collective, stage_copy, stage_host_op, stage_kernel, stage_phase, stage_step.
+-- Nothing without stage_collective + stage_copy + stage_kernel.
+-- Runs after once.
+CREATE OR REPLACE TEMP TABLE too_long AS
+WITH task AS (
+    SELECT capture, 'kernel' AS what, rowid AS number, device_id, stream AS line, start_ns, end_ns FROM stage_kernel
+    UNION ALL SELECT capture, 'copy', rowid, device_id, stream, start_ns, end_ns FROM stage_copy
+    UNION ALL SELECT capture, 'collective', rowid, device_id, CASE WHEN group_name IS NOT NULL THEN hash(group_name) END, start_ns, end_ns FROM stage_collective
+), around AS (
+    SELECT *, lead(end_ns, 2) OVER (PARTITION BY capture, what, device_id, line ORDER BY start_ns, end_ns DESC, number) <= end_ns AND line IS NOT NULL AS contains_two
+    FROM task WHERE end_ns > start_ns
+), host AS (
+    SELECT capture, start_ns, end_ns FROM stage_host_op UNION ALL SELECT capture, start_ns, end_ns FROM stage_step
+    UNION ALL SELECT capture, start_ns, end_ns FROM stage_phase
+), recorded AS (
+    SELECT capture, min(start_ns) AS first_ns, max(start_ns) AS last_ns FROM task GROUP BY capture
+), host_recorded AS (
+    SELECT capture, min(start_ns) AS first_ns, max(end_ns) AS last_ns FROM host WHERE start_ns IS NOT NULL GROUP BY capture
+), extent AS (
+    SELECT capture, least(r.first_ns, h.first_ns) AS first_ns, greatest(r.last_ns, h.last_ns) AS last_ns FROM recorded AS r JOIN host_recorded AS h USING (capture)
+), counted AS (
+    SELECT capture, what, device_id, line, count_if(contains_two) * 100 <= count(*) + 99 AS is_rare FROM around GROUP BY ALL HAVING bool_or(contains_two)
+)
+SELECT a.capture, a.what, a.number, a.end_ns - a.start_ns AS ns, coalesce(k.name, o.name, 'a ' || a.what) AS name
+FROM around AS a
+LEFT JOIN extent AS e USING (capture)
+LEFT JOIN counted AS c ON c.capture = a.capture AND c.what = a.what AND c.device_id IS NOT DISTINCT FROM a.device_id AND c.line = a.line
+LEFT JOIN stage_kernel AS k ON a.what = 'kernel' AND k.rowid = a.number
+LEFT JOIN stage_collective AS o ON a.what = 'collective' AND o.rowid = a.number
+WHERE coalesce(a.contains_two AND c.is_rare, FALSE) OR coalesce(a.end_ns - e.last_ns > e.last_ns - e.first_ns, FALSE);
+DELETE FROM stage_kernel WHERE rowid IN (SELECT number FROM too_long WHERE what = 'kernel');
+DELETE FROM stage_copy WHERE rowid IN (SELECT number FROM too_long WHERE what = 'copy');
+DELETE FROM stage_collective WHERE rowid IN (SELECT number FROM too_long WHERE what = 'collective');
+UPDATE device_window SET first_ns = NULL, last_ns = NULL WHERE capture IN (SELECT capture FROM too_long);
