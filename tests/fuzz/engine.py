@@ -10,11 +10,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
 
-from tests.fuzz import oracles
+from tests.fuzz import oracles, second_look
 from tests.fuzz.forked import run_forked
 from tests.fuzz.kind import Kind, Mutator, NotApplicableError, Outcome, Places
 
 _HARMLESS_SHARE = 0.15
+_AGAIN_SHARE = 0.2
 _TRIES = 20
 EXPECTED = "expected.json"
 
@@ -64,6 +65,8 @@ def prepare(kind: Kind, home: Path) -> list[str]:
     for arguments in kind.commands(places, Random(0)):
         outcome = run_forked(arguments, places, scratch)
         broken += list(oracles.broken_rules(kind, outcome))
+        if outcome.document is not None and kind.is_profile:
+            broken += second_look.differences(outcome.document, places.sound, places, scratch)
         if outcome.document is not None:
             expected = json.dumps(oracles.numbers_of(outcome.document))
             (home / EXPECTED).write_text(expected, encoding="utf-8")
@@ -83,7 +86,8 @@ def run_recipe(recipe: Recipe, kind: Kind, home: Path, scratch: Path, *, keep: b
         shutil.copytree(places.sound, places.mutant, symlinks=True)
         used, done = _mutate(recipe, kind, places.mutant)
         commands = kind.commands(places, Random(f"{recipe.seed}:commands"))
-        outcomes, broken = _run(kind, commands, places, scratch, all(mutator.harmless for mutator in used))
+        again = [places.mutant] if _is_looked_at_again(recipe, kind) else []
+        outcomes, broken = _run(kind, commands, places, scratch, all(mutator.harmless for mutator in used), again)
     recipe = replace(recipe, mutators=tuple(mutator.name for mutator in used))
     codes = tuple(outcome.code for outcome in outcomes)
     return Result(recipe, tuple(done), codes, tuple(broken), sum(outcome.seconds for outcome in outcomes))
@@ -98,6 +102,7 @@ def run_batch(recipes: Sequence[Recipe], kind: Kind, home: Path, scratch: Path, 
     assert kind.batch is not None
     results: list[Result] = []
     is_harmless = True
+    again = []
     with _scratch(scratch, keep) as places:
         places = replace(places, home=home)
         for number, recipe in enumerate(recipes):
@@ -107,7 +112,8 @@ def run_batch(recipes: Sequence[Recipe], kind: Kind, home: Path, scratch: Path, 
             is_harmless &= all(mutator.harmless for mutator in used)
             recipe = replace(recipe, mutators=tuple(mutator.name for mutator in used))
             results.append(Result(recipe, tuple(done), (0,), (), 0))
-        outcomes, broken = _run(kind, [kind.batch(places)], places, scratch, is_harmless)
+            again += [folder] if _is_looked_at_again(recipe, kind) else []
+        outcomes, broken = _run(kind, [kind.batch(places)], places, scratch, is_harmless, again)
     if not broken and outcomes[0].code == 0:
         return [replace(result, seconds=outcomes[0].seconds / len(results)) for result in results]
     alone = []
@@ -125,6 +131,10 @@ def draws_harmless(recipe: Recipe, kind: Kind) -> bool:
     return any(mutator.harmless for mutator in kind.mutators) and _random(recipe).random() < _HARMLESS_SHARE
 
 
+def _is_looked_at_again(recipe: Recipe, kind: Kind) -> bool:
+    return kind.is_profile and Random(f"{recipe.kind}:{recipe.seed}:again").random() < _AGAIN_SHARE
+
+
 def _random(recipe: Recipe) -> Random:
     return Random(f"{recipe.kind}:{recipe.seed}")
 
@@ -140,9 +150,18 @@ def _scratch(folder: Path, keep: bool) -> Iterator[Places]:
 
 
 def _run(
-    kind: Kind, commands: Sequence[Sequence[str]], places: Places, scratch: Path, harmless: bool
+    kind: Kind,
+    commands: Sequence[Sequence[str]],
+    places: Places,
+    scratch: Path,
+    harmless: bool,
+    again: Sequence[Path],
 ) -> tuple[list[Outcome], list[str]]:
-    """Run commands on what ``places.mutant`` holds; returns what came of them and the rules that they broke."""
+    """Run commands on what ``places.mutant`` holds; returns what came of them and the rules that they broke.
+
+    Args:
+        again: mutants that are looked at once more, if the first command could read them.
+    """
     before = oracles.tree(places.mutant.parent)
     outcomes = []
     broken: list[str] = []
@@ -150,6 +169,9 @@ def _run(
         outcome = run_forked(arguments, places, scratch)
         outcomes.append(outcome)
         broken += [f"{arguments[0]}: {text}" for text in _broken(kind, places.home, harmless, outcome)]
+    if outcomes[0].code == 0 and not broken and (document := outcomes[0].document) is not None:
+        for mutant in again:
+            broken += second_look.differences(document, mutant, places, scratch)
     left = sorted(str(path.relative_to(scratch)) for path in (scratch / "tmp").rglob("*"))
     if left and all(outcome.code is not None for outcome in outcomes):
         broken.append(f"temporary files were left: {left[:5]}")

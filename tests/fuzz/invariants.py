@@ -1,7 +1,7 @@
 """What the numbers of a ``diff.json`` must not contradict, whatever was read. They need no other source of truth.
 
-docs/design.md §4 and §5 say what must hold: parts of a time sum to it, the account sums to the step, causes sum to the
-change.
+docs/design.md §4 to §6 say what must hold: parts of a time sum to it, the account sums to the step, causes sum to the
+change. What must hold between a table and the metrics of the whole step is in ``totals.py``.
 """
 
 from __future__ import annotations
@@ -9,30 +9,41 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from rlcompare.compare.replicates import SIDE_NAMES
-
-Document = dict[str, Any]
-Contradiction = tuple[str, str]
-"""Where it is, and what it is."""
+from tests.fuzz import totals
+from tests.fuzz.numbers import SIDES, Contradiction, Document, close, is_partly_measured
 
 LONGEST_MS = 8 * 24 * 3600 * 1000
 """No profile lasts longer than a week (``sql/sources/macro/longest_profile_ns.sql``), so no time of it does."""
 
-SIDES = ("baseline", "new")
-NEGATIVE = frozenset({"time.tail", "time.preparing", "time.step_free", "time.outside_profile"})
-"""May be negative: the device may end after the host's step, and start before it (docs/design.md §4); a profiled step
-may be shorter than training's timer says."""
+NEGATIVE = frozenset({"time.tail", "time.preparing", "time.step_free", "time.stage", "time.outside_profile"})
+"""May be negative: the device may end after the host's step, and start before it (docs/design.md §4); receives may
+overlap, and their sum be longer than the span; a profiled step may be shorter than training's timer says."""
 
 SUMS = {
     "time.device_span": ("time.compute", "time.exposed_comm", "time.free"),
     "time.comm": ("time.exposed_comm", "time.overlapped_comm"),
     "time.free": ("time.exposed_copy", "time.idle"),
     "time.step": ("time.preparing", "time.device_span", "time.tail"),
+    "time.step_free": ("time.preparing", "time.free", "time.tail"),
+    "time.profiled_step": ("time.device_span", "time.outside_profile"),
 }
 """A time and its parts."""
 
-PARTLY = ("partly_measured", "unmarked_step")
-"""Findings that some ranks or steps lack a time."""
+PARTS_OF_PHASES = ("compute", "exposed_comm", "free")
+"""Times that are divided among the phases and ``(outside)``."""
+
+BOUNDS = (
+    ("time.comm", "time.device_span"),
+    ("time.compute", "time.device_span"),
+    ("time.step", "time.step@max"),
+    ("time.device_span", "time.device_span@max"),
+    ("time.step@spread", "time.step@max"),
+    ("time.device_span@spread", "time.device_span@max"),
+)
+"""A time that is at most another one."""
+
+Samples = Mapping[str, Sequence[Any]]
+"""By metric, the value of each run of a side; None: unknown."""
 
 _COUNTS = ("calls", "pieces", "bytes", "samples", "steps", "ranks")
 _NO_TIMES = ("delta", "ratio", "share", "tflops", "gb_per_s", "bytes", "per_s")
@@ -42,19 +53,14 @@ def contradictions(document: Document) -> Iterator[Contradiction]:
     """Each contradiction."""
     yield from _overall(document)
     yield from _rows(document)
+    yield from totals.contradictions(document)
     yield from _causes(document)
     yield from _account(document)
     yield from _timeline(document.get("timeline") or {})
 
 
-def _close(a: float, b: float, size: float) -> bool:
-    """Whether two sums agree, but for what floats lose; ``size``: the largest of their parts."""
-    return abs(a - b) <= 1e-6 + 1e-9 * abs(size)
-
-
 def _overall(document: Document) -> Iterator[Contradiction]:
     rows: Sequence[Mapping[str, Any]] = document["overall"]
-    partly = " ".join(finding["message"] for finding in document["quality"] if finding["key"] in PARTLY)
     for row in rows:
         for side in SIDES:
             value, place = row[side], f"overall.{row['metric']}.{side}"
@@ -67,27 +73,70 @@ def _overall(document: Document) -> Iterator[Contradiction]:
                 yield place, f"{value} ms is beyond any sense"
         yield from _change(row, f"overall.{row['metric']}")
     for side in SIDES:
-        if SIDE_NAMES[side] in partly:
+        samples = {row["metric"]: row["samples"][side] for row in rows if row[side] is not None}
+        yield from _roles(samples, side)
+        if is_partly_measured(document, side):
             continue  # the whole and its parts are means over different ranks or steps
-        values = {row["metric"]: row for row in rows if row[side] is not None}
-        for whole, parts in SUMS.items():
-            names = [name for name in (whole, *parts) if name in values]
-            if len(names) < 1 + len(parts):
-                continue
-            for run, (total, *numbers) in enumerate(
-                zip(*(values[name]["samples"][side] for name in names), strict=True)
-            ):
-                if None in (total, *numbers):
-                    continue
-                if not _close(total, sum(numbers), max(map(abs, numbers))):
-                    yield f"overall.{whole}.{side}", f"run {run}: {total} is not the sum of {parts}: {numbers}"
+        yield from _sums(samples, side)
+        yield from _bounds(samples, side)
+        yield from _phases(document, samples, side)
+
+
+def _sums(samples: Samples, side: str) -> Iterator[Contradiction]:
+    for whole, parts in SUMS.items():
+        names = [name for name in (whole, *parts) if name in samples]
+        if len(names) < 1 + len(parts):
+            continue
+        for run, (total, *numbers) in enumerate(zip(*(samples[name] for name in names), strict=True)):
+            if None not in (total, *numbers):
+                yield from _sum(f"overall.{whole}.{side}", run, total, dict(zip(parts, numbers, strict=True)))
+
+
+def _sum(place: str, run: int, total: float, parts: Mapping[str, float]) -> Iterator[Contradiction]:
+    if not close(total, sum(parts.values()), max(map(abs, parts.values()))):
+        yield place, f"run {run}: {total} is not the sum of {dict(parts)}"
+
+
+def _bounds(samples: Samples, side: str) -> Iterator[Contradiction]:
+    for part, whole in BOUNDS:
+        if part not in samples or whole not in samples:
+            continue
+        for run, (value, most) in enumerate(zip(samples[part], samples[whole], strict=True)):
+            if None not in (value, most) and value > most and not close(value, most, most):
+                yield f"overall.{part}.{side}", f"run {run}: {value} is more than the {most} of {whole}"
+
+
+def _roles(samples: Samples, side: str) -> Iterator[Contradiction]:
+    """Times of roles sum to that of the step: both leave out the same ranks."""
+    for time in ("device_span", *PARTS_OF_PHASES):
+        parts = {name: values for name, values in samples.items() if name.startswith("role.")}
+        parts = {name: values for name, values in parts.items() if name.split(".")[-1] == time}
+        for run, total in enumerate(samples.get(f"time.{time}", ())):
+            numbers = {name: values[run] for name, values in parts.items() if values[run] is not None}
+            if numbers and total is not None:
+                yield from _sum(f"overall.time.{time}.{side}", run, total, numbers)
+
+
+def _phases(document: Document, samples: Samples, side: str) -> Iterator[Contradiction]:
+    """The phases and what is outside of them hold all that the device does. A rank without phases has no part in it,
+    so only runs of one capture are sure to have the same ranks."""
+    for time in PARTS_OF_PHASES:
+        parts = {
+            name: values
+            for name, values in samples.items()
+            if name.startswith("phase.") and name.split(".")[-1] == time
+        }
+        for run, total in enumerate(samples.get(f"time.{time}", ())):
+            numbers = {name: values[run] for name, values in parts.items() if values[run] is not None}
+            if numbers and total is not None and document[side]["runs"][run]["captures"] == 1:
+                yield from _sum(f"overall.time.{time}.{side}", run, total, numbers)
 
 
 def _change(row: Mapping[str, Any], place: str) -> Iterator[Contradiction]:
     old, new, delta = row["baseline"], row["new"], row["delta"]
     if not isinstance(old, int | float) or not isinstance(new, int | float) or delta is None:
         return
-    if not _close(new - old, delta, max(abs(old), abs(new))):
+    if not close(new - old, delta, max(abs(old), abs(new))):
         yield place, f"delta {delta} is not {new} - {old}"
     ratio = row["ratio"]
     if ratio is not None and old and abs(ratio - new / old) > 1e-6 * abs(new / old):
@@ -104,6 +153,7 @@ def _rows(document: Document) -> Iterator[Contradiction]:
                 if isinstance(value, bool) or not isinstance(value, int | float):
                     continue
                 yield from _value(section, key, value, info["unit"], place)
+            yield from _calls(row, place)
             for side in SIDES:
                 yield from _collective(section, row, side, place)
         share = info["matched_share"]
@@ -127,14 +177,24 @@ def _value(section: str, key: str, value: float, unit: str, place: str) -> Itera
             yield place, f"{key} {value} ms is beyond any sense"
 
 
-def _collective(section: str, row: Mapping[str, Any], side: str, place: str) -> Iterator[Contradiction]:
-    if section not in ("collectives", "groups") or row.get("task") is not None:
+def _calls(row: Mapping[str, Any], place: str) -> Iterator[Contradiction]:
+    """A change is that of the calls and that of the time per call."""
+    delta, calls, per_call = (row.get(key) for key in ("delta", "delta_calls_ms", "delta_per_call_ms"))
+    if delta is None or calls is None or per_call is None:
         return
-    parts = [row.get(f"{side}_{part}_ms") for part in ("wait", "transit")]
-    whole = row[side]
-    for part in parts:
-        if part is not None and whole is not None and part > whole + 1e-6 + 1e-9 * whole:
-            yield place, f"{side}: a part of {part} ms of {whole} ms of communication"
+    if not close(delta, calls + per_call, max(abs(calls), abs(per_call))):
+        yield place, f"delta {delta} is not {calls} by calls and {per_call} per call"
+
+
+def _collective(section: str, row: Mapping[str, Any], side: str, place: str) -> Iterator[Contradiction]:
+    """Waiting and transfer are at most the communication (of some calls, neither may be known), and so is the exposed
+    part."""
+    if section not in ("collectives", "groups") or row.get("task") is not None or row[side] is None:
+        return
+    for names in (("wait", "transit"), ("exposed",)):
+        parts = [row.get(f"{side}_{name}_ms") or 0 for name in names]
+        if sum(parts) > row[side] and not close(sum(parts), row[side], row[side]):
+            yield place, f"{side}: {parts} ms of {' and '.join(names)} in {row[side]} ms of communication"
 
 
 def _causes(document: Document) -> Iterator[Contradiction]:
@@ -149,7 +209,7 @@ def _causes(document: Document) -> Iterator[Contradiction]:
     if headline is None or headline["delta"] is None or headline["unit"] not in ("ms", "s"):
         return
     change = headline["delta"] * (1000 if headline["unit"] == "s" else 1)
-    if not _close(change, sum(deltas), max(map(abs, deltas))):
+    if not close(change, sum(deltas), max(map(abs, deltas))):
         yield "causes", f"{sum(deltas)} ms of causes, and the headline changed by {change} ms"
 
 
@@ -168,7 +228,7 @@ def _account(document: Document) -> Iterator[Contradiction]:
         if not rows or not values or any(len(row["samples"][side]) != 1 for row in wholes):
             continue  # of several runs, some may have no account
         total = sum(rows) + sum(rest)
-        if not any(_close(total, value, value) for value in values[:1]):
+        if not any(close(total, value, value) for value in values[:1]):
             yield "sections.account", f"{side}: {total} ms of reasons in {values[0]} ms"
 
 

@@ -120,6 +120,7 @@ class Kind:
         batch: a command line that reads many mutants at once: those in the folders of ``places.mutant``. Then it
             starts once for several inputs, and each is read alone only if the batch breaks a rule. None: no batches.
         needs: names of what the machine must have, for example ``"shared"``: the real profiles.
+        is_profile: the mutant is a profile and the new side; some are looked at once more (``second_look.py``).
     """
 
     name: str
@@ -130,6 +131,7 @@ class Kind:
     check: Callable[[Outcome], Iterator[str]] = _no_more
     batch: Callable[[Places], Sequence[str]] | None = None
     needs: frozenset[str] = field(default_factory=frozenset)
+    is_profile: bool = False
 
     def mutator(self, name: str) -> Mutator:
         """The mutator of a name.

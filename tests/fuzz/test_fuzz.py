@@ -12,7 +12,6 @@ import pytest
 
 from tests.fuzz import corpus, forked, kinds
 from tests.fuzz.engine import EXPECTED, Recipe, Result, prepare, run_batch, run_recipe
-from tests.fuzz.invariants import contradictions
 from tests.fuzz.kind import Kind, Mutator, Outcome, Places
 from tests.fuzz.oracles import broken_rules
 
@@ -90,42 +89,6 @@ class TestHarness:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr("tests.fuzz.oracles.contradictions", lambda document: iter(()))
             assert list(broken_rules(self.KIND, self.outcome(tmp_path)))
-
-    @pytest.mark.parametrize(
-        ("metric", "values"),
-        [
-            ("time.step", {"new": -1.0}),
-            ("time.step", {"new": 1e12}),
-            ("time.step", {"new": 12.0, "delta": 1.0}),
-            ("time.free", {"new": 9.0, "delta": 7.0, "ratio": 4.5}),
-        ],
-    )
-    def test_contradictions_of_times(self, metric: str, values: dict[str, float]) -> None:
-        times = {
-            "time.step": 10.0,
-            "time.device_span": 9.0,
-            "time.compute": 6.0,
-            "time.exposed_comm": 1.0,
-            "time.free": 2.0,
-        }
-        rows = [
-            {"metric": name, "unit": "ms", "baseline": value, "new": value, "delta": 0.0, "ratio": 1.0,
-             "samples": {"baseline": [value], "new": [value]}}
-            for name, value in times.items()
-        ]  # fmt: skip
-        document: dict[str, object] = {
-            "overall": rows,
-            "sections": {},
-            "section_info": {},
-            "causes": [],
-            "quality": [],
-            "unexplained": None,
-            "headline": "",
-        }
-        assert list(contradictions(document)) == []
-        changed = next(row for row in rows if row["metric"] == metric)
-        changed.update({**values, "samples": {"baseline": [changed["baseline"]], "new": [values["new"]]}})
-        assert list(contradictions(document))
 
     def test_mutators_of_a_kind_have_names_of_their_own(self) -> None:
         """A recipe names them."""

@@ -61,7 +61,7 @@ def write_store(home: Path) -> None:
 
 def profile_kind(name: str, write: Callable[[Path], None], mutators: Sequence[Mutator], *needs: str) -> Kind:
     """A kind of profile: each mutant is compared with the store of the sound input."""
-    return Kind(name, write, mutators, _diff, batch=_diff_of_runs, needs=frozenset(needs))
+    return Kind(name, write, mutators, _diff, batch=_diff_of_runs, needs=frozenset(needs), is_profile=True)
 
 
 def _diff(places: Places, random: Random) -> list[list[str]]:
