@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
+from typing import Any
 
 from tests.fuzz import oracles, second_look
 from tests.fuzz.forked import run_forked
@@ -132,6 +133,9 @@ def draws_harmless(recipe: Recipe, kind: Kind) -> bool:
 
 
 def _is_looked_at_again(recipe: Recipe, kind: Kind) -> bool:
+    """Some inputs, and all whose mutators are named: what once failed."""
+    if recipe.mutators is not None:
+        return kind.is_profile
     return kind.is_profile and Random(f"{recipe.kind}:{recipe.seed}:again").random() < _AGAIN_SHARE
 
 
@@ -169,7 +173,8 @@ def _run(
         outcome = run_forked(arguments, places, scratch)
         outcomes.append(outcome)
         broken += [f"{arguments[0]}: {text}" for text in _broken(kind, places.home, harmless, outcome)]
-    if outcomes[0].code == 0 and not broken and (document := outcomes[0].document) is not None:
+    document = _document(outcomes[0]) if again and outcomes[0].code == 0 else None
+    if document is not None:
         for mutant in again:
             broken += second_look.differences(document, mutant, places, scratch)
     left = sorted(str(path.relative_to(scratch)) for path in (scratch / "tmp").rglob("*"))
@@ -180,6 +185,13 @@ def _run(
     if any((scratch / "cwd").iterdir()):
         broken.append("something was written in the working folder")
     return outcomes, broken
+
+
+def _document(outcome: Outcome) -> dict[str, Any] | None:
+    try:
+        return outcome.document
+    except ValueError:  # an oracle tells this
+        return None
 
 
 def _broken(kind: Kind, home: Path, harmless: bool, outcome: Outcome) -> Iterator[str]:

@@ -134,6 +134,14 @@ def test_a_section_contradicts(section: str, column: str, value: float, text: st
     assert text in told(changed)
 
 
+def test_calls_that_overlap_may_be_longer_than_a_profile() -> None:
+    changed = document()
+    changed["sections"] = {"kernels": [{**_row("kernels", {"": 1e9, "calls": 1}), "delta": 0.0}]}
+    assert "1000000000.0 ms is beyond any sense" in told(changed)
+    changed["sections"] = {"kernels": [{**_row("kernels", {"": 1e9, "calls": 20}), "delta": 0.0}]}
+    assert "beyond any sense" not in told(changed)
+
+
 def test_what_a_finding_names_is_no_contradiction() -> None:
     """Computation is unknown on a rank: times are means over others. Counts are not, and the baseline's are whole."""
     changed = document()
