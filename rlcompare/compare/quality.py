@@ -53,6 +53,7 @@ _PARTLY_KNOWN = {
     "kernel_elements": "the sizes of kernels' inputs",
     "collective_waits": "the waiting time in collectives",
     "collective_sizes": "the sizes of collectives",
+    "collective_exposed": "the exposed time of collectives",
     "operator_times": "the device times of operators",
     "module_times": "the device times of modules",
 }

@@ -10,7 +10,7 @@ SELECT side, divisor, kind, CASE WHEN EXISTS (FROM shared) THEN group_key END AS
        count(*) AS calls, sum(end_ns - start_ns) AS ns,
        CASE WHEN NOT EXISTS (FROM c_uneven WHERE what = 'collective_waits') THEN sum(wait_ns) END AS wait_ns,
        CASE WHEN NOT EXISTS (FROM c_uneven WHERE what = 'collective_waits') THEN sum(transit_ns) END AS transit_ns,
-       sum(exposed_ns) AS exposed_ns,
+       CASE WHEN NOT EXISTS (FROM c_uneven WHERE what = 'collective_exposed') THEN sum(exposed_ns) END AS exposed_ns,
        CASE WHEN NOT EXISTS (FROM c_uneven WHERE what = 'collective_sizes') THEN sum(size_bytes) END AS bytes
 FROM c_collective JOIN c_divisor USING (side, run, capture)
 WHERE domain = 'device'

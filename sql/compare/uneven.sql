@@ -7,7 +7,8 @@ WITH kernels AS (
            count(k.elements) > 0 AS kernel_elements
     FROM c_kernel AS k JOIN c_capture AS c USING (side, run, capture) GROUP BY ALL
 ), collectives AS (
-    SELECT c.side, c.run, c.role, c.folder, c.member, count(l.wait_ns) > 0 AS collective_waits, count(l.size_bytes) > 0 AS collective_sizes
+    SELECT c.side, c.run, c.role, c.folder, c.member, count(l.wait_ns) > 0 AS collective_waits, count(l.size_bytes) > 0 AS collective_sizes,
+           count(l.exposed_ns) > 0 AS collective_exposed
     FROM c_collective AS l JOIN c_capture AS c USING (side, run, capture) GROUP BY ALL
 ), operators AS (
     SELECT c.side, c.run, c.role, c.folder, c.member, count(o.device_total_ns) > 0 AS operator_times

@@ -1,4 +1,4 @@
--- Amount of work, as far as the profile records it: per run, counts per member and step.
+-- Amount of work, as far as the profile records it: per run, counts per member and step. 0 in a run that was measured and did none.
 -- Depends on c_collective, c_divisor, c_kernel, c_uneven.
 -- Nothing without c_divisor.
 WITH counted AS (
@@ -12,4 +12,8 @@ WITH counted AS (
     SELECT side, run, metric, divisor, runs, sum(amount) AS amount
     FROM counted JOIN c_divisor USING (side, run, capture, domain) WHERE amount IS NOT NULL GROUP BY ALL
 )
-SELECT side, run, metric, sum(amount * runs / divisor ORDER BY divisor) AS value FROM exact GROUP BY ALL ORDER BY metric, side, run;
+SELECT r.side, r.run, m.metric, coalesce(sum(e.amount * e.runs / e.divisor ORDER BY e.divisor), 0) AS value
+FROM (SELECT DISTINCT side, run, domain FROM c_divisor) AS r
+JOIN (SELECT DISTINCT side, domain, metric FROM counted WHERE amount IS NOT NULL) AS m USING (side, domain)
+LEFT JOIN exact AS e ON e.side = r.side AND e.run = r.run AND e.metric = m.metric
+GROUP BY r.side, r.run, m.metric ORDER BY m.metric, r.side, r.run;

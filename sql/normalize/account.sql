@@ -9,7 +9,7 @@ FROM (
     FROM (
         SELECT capture, device_id, step, busy_ns AS ns, gap_ns, start_ns, end_ns FROM kernel
         UNION ALL SELECT capture, NULL, step, busy_ns, gap_ns, start_ns, end_ns FROM host_compute
-        UNION ALL SELECT capture, device_id, step, exposed_ns, gap_ns, start_ns, end_ns FROM collective
+        UNION ALL SELECT capture, device_id, step, coalesce(exposed_ns, busy_ns), gap_ns, start_ns, end_ns FROM collective
     )
     WHERE step IS NOT NULL AND start_ns IS NOT NULL AND end_ns IS NOT NULL
     GROUP BY capture, device_id, step

@@ -92,12 +92,10 @@ def _value(row: Mapping[str, Any], side: str, column: str) -> Any:
 def _mean(document: Document, metric: str, side: str) -> float | None:
     """The value of a metric of the whole step; None if it may be a mean over other ranks or runs than those of tables.
 
-    A finding says so of ranks. A run in which a metric is unknown is left out of its mean; tables count it as 0 if it
-    measured communication and had none, or lacks a phase. Operators on the host may stand for kernels: then computation
-    is no sum of kernels.
+    A finding says so of ranks. Operators on the host may stand for kernels: then computation is no sum of kernels.
     """
     row = next((row for row in document["overall"] if row["metric"] == metric), None)
-    if row is None or None in row["samples"][side]:
+    if row is None:
         return None
     if metric.startswith(("time.", "phase.")) and is_partly_measured(document, side):
         return None

@@ -18,6 +18,6 @@ CREATE TABLE collective (
     dtype VARCHAR,             -- data type; NULL: unknown
     algorithm VARCHAR,         -- algorithm of HCCL; NULL: unknown
     busy_ns BIGINT,            -- the part that no earlier collective of the same device and step covers
-    exposed_ns BIGINT,         -- the part of busy_ns that no kernel of the device covers
+    exposed_ns BIGINT,         -- the part of busy_ns that no kernel of the device covers; NULL: no kernels were recorded
     gap_ns BIGINT              -- free time of the device right before it
 );

@@ -16,5 +16,5 @@ CREATE TABLE r_collective (
     size_bytes BIGINT,           -- size of the data; NULL: unknown
     dtype VARCHAR,               -- data type; NULL: unknown
     busy_ns BIGINT,              -- the part that no earlier collective of the same device and step covers
-    exposed_ns BIGINT            -- the part of busy_ns that no kernel covers
+    exposed_ns BIGINT            -- the part of busy_ns that no kernel covers; NULL: no kernels were recorded
 );
