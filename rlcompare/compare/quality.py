@@ -103,6 +103,7 @@ def quality_findings(
     made += [finding for side in SIDES for finding in _apart(side, headline)]
     made += _memory(rollups.rows(records.MemoryPeak))
     made += [_idle(step, given) for step in rollups.rows(records.IdleStep)]
+    made += [_unmarked_ranks(ranks, given) for ranks in rollups.rows(records.UnmarkedRank)]
     made += [_unmarked(step, given) for step in rollups.rows(records.UnmarkedStep)]
     made += [_lone_marks(marks.side) for marks in rollups.rows(records.LoneMark)]
     made += [_lone_phases(ranges) for ranges in rollups.rows(records.LonePhase)]
@@ -312,6 +313,12 @@ def _idle(step: records.IdleStep, given: Mapping[SideName, SideInput]) -> Findin
     shown = _listed(step.members)
     text = f"nothing ran on the device in step {step.step} of {shown}: the whole step counts as preparing."
     return _finding("idle_step", step.side, CAUTION, _where(step, given) + text)
+
+
+def _unmarked_ranks(ranks: records.UnmarkedRank, given: Mapping[SideName, SideInput]) -> Finding:
+    shown = _listed(ranks.members)
+    text = f"{shown} left out: without step marks, which others have, nothing tells its steps apart."
+    return _finding("unmarked_rank", ranks.side, CAUTION, _where(ranks, given) + text)
 
 
 def _unmarked(step: records.UnmarkedStep, given: Mapping[SideName, SideInput]) -> Finding:

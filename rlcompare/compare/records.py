@@ -509,6 +509,12 @@ class UnevenSteps(NamedTuple):
     fewest_steps: list[int]
 
 
+class UnmarkedRank(NamedTuple):
+    side: SideName
+    run: int
+    members: list[str]
+
+
 class UnmarkedStep(NamedTuple):
     side: SideName
     run: int

@@ -368,3 +368,59 @@ def test_a_file_that_is_no_store_is_an_input_error(tmp_path: Path) -> None:
     bad.write_bytes(b"nothing of the kind")
     with pytest.raises(InputError, match="cannot be opened"):
         compared(good, bad)
+
+
+def test_a_run_that_did_none_of_a_thing_counts_0_in_metrics_as_in_tables(tmp_path: Path) -> None:
+    """Two of three runs have no collective and no rollout: 6 ms in one are 2 ms per run."""
+    runs = []
+    for number in range(3):
+        made = store(tmp_path, f"run{number}").capture().step(1)
+        made.time(1, 10 * MS, comm=6 * MS if number == 0 else 0).kernel(1, "MatMul", 2, 10 * MS)
+        made.phase(1, "update_actor", 10 * MS, wall_ns=10 * MS)
+        if number == 0:
+            made.collective(1, "all_reduce", 0, 0, 6 * MS, size_bytes=300)
+            made.phase(1, "generate_sequences", 0, wall_ns=6 * MS)
+        runs.append(made.done())
+    diff = compared(side("baseline", *runs), side("new", *runs))
+    assert values(diff, "workload.collectives") == (pytest.approx(1 / 3),) * 2
+    assert values(diff, "workload.collective_bytes") == (100, 100)
+    assert found(diff, "collectives", "all_reduce")["new_calls"] == pytest.approx(1 / 3)
+    assert values(diff, "phase.generate_sequences.wall") == (2, 2)
+    assert found(diff, "phases", "generate_sequences")["new"] == 2
+    assert values(diff, "workload.kernels") == (2, 2)
+
+
+def test_without_kernels_it_is_unknown_what_communication_they_cover(tmp_path: Path) -> None:
+    """One rank has kernels, the other has not: nor is the mean of what they cover known."""
+    made = store(tmp_path, "half").capture(0, 0).capture(1, 1)
+    for rank, compute in ((0, 10 * MS), (1, None)):
+        made.step(1, rank).time(1, compute, rank, comm=4 * MS, exposed=2 * MS)
+        exposed = None if compute is None else 2 * MS
+        made.collective(1, "all_reduce", 0, 0, 4 * MS, rank, exposed_ns=exposed)
+    path = made.done()
+    diff = compared(path, path)
+    row = found(diff, "collectives", "all_reduce")
+    assert (row["new"], row["new_exposed_ms"]) == (4, None)
+    assert values(diff, "time.exposed_comm") == (2, 2)
+    (caution,) = [finding.message for finding in diff.quality if "exposed time of collectives" in finding.message][:1]
+    assert "not compared" in caution
+
+
+def test_a_rank_without_step_marks_is_not_one_long_step_beside_others_that_have_them(tmp_path: Path) -> None:
+    """Rank 1 recorded the same three steps of 10 ms without marks: they are no step of 30 ms."""
+    marked = store(tmp_path, "marked").capture(0, 0).capture(1, 1)
+    unmarked = store(tmp_path, "unmarked").capture(0, 0).capture(1, 1)
+    for made in (marked, unmarked):
+        for step in (1, 2, 3):
+            made.step(step, 0, 12 * MS).time(step, 10 * MS, 0, step_ns=12 * MS).kernel(step, "MatMul", 2, 10 * MS, 0)
+    for step in (1, 2, 3):
+        marked.step(step, 1, 12 * MS).time(step, 10 * MS, 1, step_ns=12 * MS).kernel(step, "MatMul", 2, 10 * MS, 1)
+    unmarked.step(0, 1).time(0, 30 * MS, 1).kernel(0, "MatMul", 6, 30 * MS, 1)
+    unmarked.add("r_path", capture=0, device_id=0, step=1, kind="compute", subject="MatMul", ns=30 * MS, pieces=1)
+    diff = compared(marked.done(), unmarked.done())
+    assert values(diff, "time.compute") == (10, 10)
+    assert found(diff, "kernels", "MatMul")["new_calls"] == 2
+    assert "time.path" not in {delta.metric for delta in diff.overall if delta.new is not None}
+    (text,) = [finding.message for finding in diff.quality if finding.key == "unmarked_rank"]
+    assert "rank 1" in text
+    assert diff.causes == ()

@@ -2,7 +2,7 @@
 -- A group is (role, folder): the captures of one discrete folder. Means are taken over members: a member is a rank, a replica, else a
 -- capture. A worker group that is recorded in whole steps beside the trainer (a critic with its own processes) has its own ranks.
 -- Variables: ranks (empty: all), run, side.
--- Depends on capture.
+-- Depends on c_unmarked, capture.
 -- Nothing without capture.
 CREATE TABLE IF NOT EXISTS c_capture (
     side VARCHAR NOT NULL,    -- baseline | new
@@ -30,4 +30,5 @@ SELECT getvariable('side'), getvariable('run'), capture, coalesce(role, ''), coa
             ELSE concat_ws(' ', CASE WHEN phase IS NULL AND replica IS NULL THEN role END, 'replica ' || replica, 'rank ' || rank) END,
        rank, replica, ordinal, host, world_size, tool, level, source, path, host_start_ns, host_end_ns, executor
 FROM store.capture
-WHERE len(getvariable('ranks')) = 0 OR (replica IS NULL AND list_contains(getvariable('ranks'), rank));
+WHERE (len(getvariable('ranks')) = 0 OR (replica IS NULL AND list_contains(getvariable('ranks'), rank)))
+  AND capture NOT IN (SELECT capture FROM c_unmarked WHERE side = getvariable('side') AND run = getvariable('run'));

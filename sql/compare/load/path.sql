@@ -1,7 +1,7 @@
 -- The account of the critical path of one run, in the selected steps. A path over some of the ranks is none, so that there are no rows if ranks
--- were selected.
+-- were selected or left out.
 -- Variables: ranks (empty: all), run, side.
--- Depends on c_step, r_path.
+-- Depends on c_step, c_unmarked, r_path.
 -- Nothing without r_path.
 CREATE TABLE IF NOT EXISTS c_path (
     side VARCHAR NOT NULL,
@@ -22,4 +22,5 @@ INSERT INTO c_path
 SELECT getvariable('side'), getvariable('run'), capture, step, phase, kind, subject, op_type, host_op, core_type, input_dtypes, pieces, ns
 FROM store.r_path
 WHERE step IN (SELECT step FROM c_step WHERE selected AND side = getvariable('side') AND run = getvariable('run'))
-  AND len(getvariable('ranks')) = 0;
+  AND len(getvariable('ranks')) = 0
+  AND NOT EXISTS (FROM c_unmarked WHERE side = getvariable('side') AND run = getvariable('run'));
