@@ -56,7 +56,7 @@ def test_one_mark_of_each_step_counts_unless_it_overlaps_a_shorter_one(seed: int
             for step in range(random.randint(1, 9)):
                 for _ in range(random.choice((1, 1, 2, 3))):
                     start = random.randint(0, 120) * 500
-                    marks.append((step, start, start + random.randint(1, 40) * 500))
+                    marks.append((step, start, start + random.randint(3, 40) * 500))
             con.executemany("INSERT INTO stage_step VALUES (0, ?, ?, ?)", marks)
             con.execute(resources.sql("normalize/step_mark"))
             found = con.execute("SELECT step, start_ns, end_ns, is_wrong FROM step_mark").fetchall()
