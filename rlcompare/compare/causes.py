@@ -58,7 +58,7 @@ def find_causes(evidence: Evidence) -> tuple[tuple[Cause, ...], Unexplained | No
     """The causes, the main one first, and what they leave unexplained; none if the headline hardly moved.
 
     Times per step of an unknown number of steps have no cause, nor has what other steps on one side make of the mean,
-    nor a profile of which one side alone lost a part.
+    nor a profile of which one side alone lost a part, or that lost rows: what was lost looks like less work.
     """
     basis = basis_of(evidence)
     if basis is None:

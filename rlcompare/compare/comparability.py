@@ -15,6 +15,7 @@ from rlcompare.compare.records import (
     GroupOfCaptures,
     KernelMatchSummary,
     LoneMark,
+    Lost,
     Measured,
     MetricApart,
     Training,
@@ -109,12 +110,14 @@ def assess(
     apart: Sequence[MetricApart],
     lone_marks: Sequence[LoneMark],
     varied: Sequence[str],
+    lost: Sequence[Lost] = (),
 ) -> Comparability:
     """The differences between the sides, and whether the sides may be compared.
 
     Args:
         kernel_matched: share of the kernels' time that was matched at all.
         varied: declared differences.
+        lost: what is missing in the tables of the profiles.
     """
     held = {side: [capture for capture in captures if capture.side == side] for side in SIDES}
     findings = [*_environment(sides, held, _have_metrics(training)), *_training(training), *_other_meanings(apart)]
@@ -129,7 +132,7 @@ def assess(
             *(_lone_marks(mark, _have_metrics(training)) for mark in lone_marks if not mark.counted),
             *captures_found(groups),
             *_measured(measured),
-            *_kernels(kernels, kernel_matched, measured),
+            *(_lost(lost) if lost else _kernels(kernels, kernel_matched, measured)),
         ]
     judged = tuple(_declared(finding) if is_declared(finding.key, varied) else finding for finding in findings)
     severities = {finding.severity for finding in judged}
@@ -350,6 +353,15 @@ def _measured(measured: Sequence[Measured]) -> list[Finding]:
             message = f"Only the {where} has {what}: they cannot be compared{'' if domain == 'phase' else idle}."
             findings.append(Finding(what, baseline, new, CAUTION, message))
     return findings
+
+
+def _lost(lost: Sequence[Lost]) -> list[Finding]:
+    """Profiles that lost rows: what they lack looks like other work."""
+    sides = [side for side in SIDES if any(row.side == side for row in lost)]
+    where = "both sides" if len(sides) > 1 else "the baseline" if sides == ["baseline"] else "the new side"
+    message = f"Rows of kernels or collectives are lost on {where}: the change is not explained."
+    has = [("some lost" if side in sides else "all") for side in SIDES]
+    return [Finding("rows", has[0], has[1], CAUTION, message)]
 
 
 def _kernels(kernels: KernelMatchSummary, matched: float | None, measured: Sequence[Measured]) -> list[Finding]:

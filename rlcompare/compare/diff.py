@@ -74,7 +74,7 @@ def compare_runs(baseline: SideInput, new: SideInput, options: CompareOptions | 
             rollups.rows(records.LongStep),
         )
         overall = with_work(overall, log)
-        groups = rollups.rows(records.GroupOfCaptures)
+        groups, lost = rollups.rows(records.GroupOfCaptures), rollups.rows(records.Lost)
         comparability = assess(
             sides,
             captures,
@@ -86,6 +86,7 @@ def compare_runs(baseline: SideInput, new: SideInput, options: CompareOptions | 
             rollups.rows(records.MetricApart),
             rollups.rows(records.LoneMark),
             options.varied,
+            lost,
         )
         causes, unexplained = find_causes(
             Evidence.of(
@@ -104,7 +105,7 @@ def compare_runs(baseline: SideInput, new: SideInput, options: CompareOptions | 
                 same_executor=len({capture.executor == "host" for capture in captures}) < 2,
                 steps_known=are_steps_known(comparability),
                 lone_phases=lone_phases(groups),
-                times_whole=are_times_whole(groups),
+                times_whole=are_times_whole(groups) and not lost,
             )
         )
         return Diff(

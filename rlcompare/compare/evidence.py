@@ -91,7 +91,7 @@ class Evidence:
             members, or one each.
         rare_phases: for each phase that training did not time in every step, in how many steps it did.
         lone_phases: the phases whose times on the device are known on one side alone, and this side.
-        times_whole: whether no other times on the device are missing on one side alone.
+        times_whole: whether no other times on the device are missing on one side alone, and no rows of any profile.
         edits: where operators came or went in a typical step.
         kernel_facts: formats, blocks and AI Core counters of kernels, by operator, inputs and side.
         log: what training logged of its timers and its work.

@@ -86,6 +86,11 @@ class Finding(NamedTuple):
     times: int
 
 
+class Lost(NamedTuple):
+    side: SideName
+    what: str
+
+
 class Frequency(NamedTuple):
     side: SideName
     mhz: float | None

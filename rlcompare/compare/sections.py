@@ -16,6 +16,7 @@ from rlcompare.compare.records import (
     DeviceCounter,
     Divergence,
     KernelMatchSummary,
+    Lost,
     Measured,
     MemoryCategory,
     MemoryPeak,
@@ -182,6 +183,8 @@ def _kernels(maker: SectionMaker, rollups: Rollups) -> Section:
         )
     else:
         note = "Matched by operator type and input shapes."
+    if rollups.rows(Lost):
+        note = "Rows are lost: what is gone or called less may be among them."
     keys = ("input_shapes", "input_dtypes", "phase", "host_op")
     return maker.timed("kernels", rollups.taken(pairs.Kernel), "kernel", keys=keys, note=note)
 

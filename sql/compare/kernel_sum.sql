@@ -1,7 +1,7 @@
 -- Kernels of both sides, with exact sums per divisor. The key is the operator type and the input shapes. If one side has no types (Level0),
 -- the key is the kernel's name alone, on both sides; if one side has no shapes, it is the operator type alone. What only some ranks have is as if
--- none had it.
--- Depends on c_divisor, c_kernel, c_uneven, sum_if_known.
+-- none had it, and so are the shapes where some kernels lost theirs.
+-- Depends on c_divisor, c_kernel, c_lost, c_uneven, sum_if_known.
 -- Nothing without c_divisor, c_kernel.
 CREATE TABLE c_kernel_sum AS
 WITH untyped AS (
@@ -9,6 +9,7 @@ WITH untyped AS (
 ), shapeless AS (
     SELECT side FROM c_kernel GROUP BY side HAVING count(op_type) = 0 OR count(input_shapes) = 0
     UNION ALL SELECT side FROM c_uneven WHERE what IN ('kernel_types', 'kernel_shapes')
+    UNION ALL SELECT side FROM c_lost WHERE what = 'lost_names'
 ), coreless AS (
     SELECT side FROM c_kernel GROUP BY side HAVING count(core_type) = 0 UNION ALL SELECT side FROM c_uneven WHERE what = 'kernel_cores'
 ), phaseless AS (

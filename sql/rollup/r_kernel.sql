@@ -1,4 +1,5 @@
--- Kernels grouped by name without running numbers, type, shapes and launching operator.
+-- Kernels grouped by name without running numbers, type, shapes and launching operator. A call without a time would make the time per
+-- call too short, so it does not count.
 -- Depends on kernel, kernel_key, kernel_text, kernel_work, phase, reported_kernel_type, stage_unit, step.
 -- Nothing without kernel + reported_kernel_type, kernel_key + reported_kernel_type, kernel_text + reported_kernel_type.
 INSERT INTO r_kernel
@@ -22,6 +23,7 @@ WITH shape AS (   -- elements of all inputs of one call, once per distinct text
     FROM kernel AS k JOIN kernel_key AS t ON t.capture = k.capture AND t.id = k.id
     LEFT JOIN unit AS u ON u.capture = k.capture AND u.kernel_id = k.id
     LEFT JOIN phase AS p ON p.capture = k.capture AND p.id = k.phase
+    WHERE k.end_ns IS NOT NULL
     GROUP BY ALL
 )
 SELECT g.capture, g.device_id, g.step, g.phase, t.name, t.op_type, t.core_type, t.category, t.input_shapes, t.input_dtypes, t.input_formats, t.host_op,
@@ -30,10 +32,10 @@ SELECT g.capture, g.device_id, g.step, g.phase, t.name, t.op_type, t.core_type, 
        g.counted_ns, g.cube_ns, g.load_ns, g.l2_counted_ns, g.l2_hit_ns
 FROM grouped AS g JOIN kernel_text AS t ON t.key = g.key LEFT JOIN shape AS s ON s.input_shapes = t.input_shapes
 LEFT JOIN kernel_work AS w ON w.key = g.key;
--- If no kernel was read, the profiler's own totals are used, without steps.
+-- If no kernel with a time was read, the profiler's own totals are used, without steps.
 INSERT INTO r_kernel
 SELECT r.capture, r.device_id, s.step, NULL, r.op_type, r.op_type, r.core_type, 'other', NULL, NULL, NULL, NULL,
        r.calls, r.total_ns, r.min_ns, r.max_ns, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
 FROM reported_kernel_type AS r
 LEFT JOIN (SELECT capture, min(step) AS step FROM step GROUP BY capture HAVING count(*) = 1) AS s ON s.capture = r.capture
-WHERE r.capture NOT IN (SELECT capture FROM kernel);
+WHERE r.capture NOT IN (SELECT capture FROM kernel WHERE end_ns IS NOT NULL);

@@ -20,7 +20,7 @@ WITH k AS (
 ), key AS (
     SELECT capture, device_id, step FROM k UNION SELECT capture, device_id, step FROM c
 ), has_kernels AS (
-    SELECT DISTINCT capture FROM kernel UNION SELECT DISTINCT capture FROM host_compute
+    SELECT DISTINCT capture FROM kernel WHERE end_ns IS NOT NULL UNION SELECT DISTINCT capture FROM host_compute
 ), has_tasks AS (   -- captures whose device tasks, and so copies, are known; kernel_details.csv alone lists no copies
     SELECT DISTINCT capture FROM device_window
 ), joined AS (

@@ -1,8 +1,8 @@
 -- Communication operators. Before schema 1.2, the device is that of the operator's tasks, else the only device. The metadata lists the
 -- members of each group. A group is found there by its name, by the hash of its name, or by the last digits of the hash, which operators
 -- carry. Waiting and transfer are unknown where the tasks transfer for longer than the operator lasts: their times are damaged.
--- Depends on collective_task, communication_group, db_capture, dtype_bytes, host_op_by_connection, is_span, launch,
--- sound_size, src_COMMUNICATION_OP, src_ENUM_HCCL_DATA_TYPE, task, text_by_id.
+-- Depends on collective_task, communication_group, communication_op, db_capture, dtype_bytes, host_op_by_connection,
+-- launch, sound_size, src_ENUM_HCCL_DATA_TYPE, task, text_by_id.
 INSERT INTO stage_collective
 WITH device AS (
     SELECT capture, connection_id, min(device_id) AS device_id FROM task WHERE connection_id IS NOT NULL GROUP BY ALL
@@ -26,7 +26,7 @@ SELECT
     CASE WHEN typed.op_id IS NOT NULL THEN coalesce(tr.transit_ns, 0) END,
     sound_size(TRY(o.element_count * dtype_bytes(e.name))), CASE WHEN e.name NOT IN ('RESERVED', 'INVALID_TYPE', 'N/A') THEN e.name END, a.value,
     NULL, l.launch_ns, h.host_op_ns
-FROM src_COMMUNICATION_OP AS o
+FROM communication_op AS o
 LEFT JOIN device AS d USING (capture, connection_id)
 LEFT JOIN launch AS l USING (capture, connection_id)
 LEFT JOIN host_op_by_connection AS h USING (capture, connection_id)
@@ -41,5 +41,4 @@ LEFT JOIN communication_group AS by_name ON by_name.capture = o.capture AND by_n
 LEFT JOIN communication_group AS by_hash ON by_hash.capture = o.capture AND by_hash.group_hash = g.value
 LEFT JOIN (SELECT capture, digits, any_value(ranks) AS ranks FROM communication_group GROUP BY capture, digits HAVING count(*) = 1) AS by_digits
   ON by_digits.capture = o.capture AND by_digits.digits = regexp_extract(n.value, '__([0-9]{3})_', 1)
-LEFT JOIN src_ENUM_HCCL_DATA_TYPE AS e ON e.capture = o.capture AND e.id = o.dtype
-WHERE is_span(o.start_ns, o.end_ns);
+LEFT JOIN src_ENUM_HCCL_DATA_TYPE AS e ON e.capture = o.capture AND e.id = o.dtype;

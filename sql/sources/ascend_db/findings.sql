@@ -1,7 +1,7 @@
 -- Problems found in each database: (capture, severity, key, message). The query uses tables that were read already, because a second scan
 -- of the largest tables costs as much as the first.
--- Depends on compute, db_capture, is_span, repeated_row, src_COMMUNICATION_OP, src_MSTX_EVENTS, src_STEP_TIME,
--- src_TASK, task, text_by_id, unsound_framework.
+-- Depends on communication_op, compute, db_capture, is_span, lost_collective, lost_kernel, lost_time, repeated_row,
+-- src_COMMUNICATION_OP, src_MSTX_EVENTS, src_STEP_TIME, src_TASK, task, text_by_id, unsound_framework.
 WITH said(capture, ord, severity, key, message) AS (
 SELECT capture, 1, 'warning', 'unknown_string',
        count(*) || ' kernels refer to a string that is missing in STRING_IDS: their name, type or shapes are unknown'
@@ -39,10 +39,23 @@ FROM (SELECT capture, step, any_value(start_ns) AS start_ns, any_value(end_ns) A
       QUALIFY row_number() OVER (PARTITION BY capture ORDER BY step) <= 5)
 GROUP BY capture
 UNION ALL
-SELECT capture, 8, 'warning', 'damaged_time', count(*) || ' collectives have no usable time and were left out'
-FROM src_COMMUNICATION_OP WHERE op_id IS NOT NULL AND NOT is_span(start_ns, end_ns) GROUP BY capture
+SELECT o.capture, 8, 'warning', 'damaged_time', count(*) || ' collectives have no usable time and were left out'
+FROM src_COMMUNICATION_OP AS o ANTI JOIN lost_collective AS l ON l.capture = o.capture AND l.op_id = o.op_id
+WHERE o.op_id IS NOT NULL AND NOT is_span(o.start_ns, o.end_ns) GROUP BY o.capture
 UNION ALL
-SELECT capture, 9, 'info', 'no_kernels', 'no kernels were recorded (profiler level Level_none?): compute is absent'
-FROM db_capture WHERE capture NOT IN (SELECT capture FROM compute)
+SELECT capture, 9, 'warning', 'lost_names', count(*) || ' of ' || any_value(described) + count(*) || ' kernels are in TASK, but not in COMPUTE_TASK_INFO'
+       || ': their times count, their names are unknown, so no causes are named'
+FROM lost_kernel GROUP BY capture
+UNION ALL
+SELECT capture, 10, 'warning', 'lost_kernels', lost || ' of ' || kernels || ' kernels in COMPUTE_TASK_INFO have no usable time in TASK and were left out'
+       || ': the times of the step are too short, so no causes are named'
+FROM lost_time
+UNION ALL
+SELECT capture, 11, 'warning', 'lost_collectives', count(*) FILTER (is_lost) || ' of ' || count(*) || ' collectives have tasks, but no usable row in COMMUNICATION_OP'
+       || ': their times count, their names are unknown, so no causes are named'
+FROM communication_op GROUP BY capture HAVING count(*) FILTER (is_lost) > 0
+UNION ALL
+SELECT capture, 12, 'info', 'no_kernels', 'no kernels were recorded (profiler level Level_none?): compute is absent'
+FROM db_capture WHERE capture NOT IN (SELECT capture FROM compute UNION SELECT capture FROM lost_kernel)
 )
 SELECT capture, severity, key, message FROM said ORDER BY capture, ord;

@@ -1,7 +1,7 @@
 -- Kernels: computing tasks with the times of TASK. Without PMU values, the runtime's task type decides between cube and vector.
 -- Texts are joined last, because other joins would have to carry them along.
 -- Variables: has_pmu.
--- Depends on compute, compute_text, host_op_by_connection, launch, task, unit.
+-- Depends on compute, compute_text, host_op_by_connection, launch, lost_kernel, task, unit.
 INSERT INTO stage_kernel
 WITH timed AS MATERIALIZED (
     SELECT k.*, t.device_id, t.stream, t.task_type, t.start_ns, t.end_ns, l.launch_ns, h.host_op_id, h.host_op_ns,
@@ -18,3 +18,7 @@ SELECT k.capture, k.task_id, k.device_id, k.stream, x.name_text, x.op_type_text,
        k.block_num, NULL, k.launch_ns, k.host_op_id, k.host_op_ns, k.cube
 FROM timed AS k
 JOIN compute_text AS x USING (capture, name, op_type, core_type, input_shapes, input_dtypes, input_formats, output_shapes, output_dtypes, output_formats);
+-- Of kernels that only TASK has, nothing tells the name.
+INSERT INTO stage_kernel BY NAME
+SELECT t.capture, t.task_id AS id, t.device_id, t.stream, t.task_type, t.start_ns, t.end_ns, l.launch_ns, h.host_op_id, h.host_op_ns
+FROM lost_kernel AS t LEFT JOIN launch AS l USING (capture, connection_id) LEFT JOIN host_op_by_connection AS h USING (capture, connection_id);

@@ -11,3 +11,6 @@ DROP TABLE IF EXISTS text_l2;
 DROP TABLE IF EXISTS text_communication;
 DROP TABLE IF EXISTS text_collective;
 DROP TABLE IF EXISTS text_group;
+DROP TABLE IF EXISTS lost_kernel;
+DROP TABLE IF EXISTS lost_collective;
+DROP TABLE IF EXISTS lost_count;

@@ -4,13 +4,16 @@
 -- A group has the name of its thread in the trace, else the hash of its name. profiler_metadata.json lists its members, under a name with
 -- that hash. The three digits in an operator's name are the last three of the hash.
 -- Variables: capture, text_device.
--- Depends on collective_task, communication_group, dtype_bytes, profile_text, text_communication, text_kernel,
--- trace_comm, trace_link.
+-- Depends on collective_task, communication_group, dtype_bytes, lost_collective, profile_text, stage_collective, step,
+-- text_communication, text_kernel, trace_comm, trace_link.
 CREATE OR REPLACE TEMP TABLE text_collective AS
 WITH listed AS (
-    SELECT device_id, name, op_type, start_ns, end_ns, step FROM text_kernel WHERE is_comm
+    SELECT device_id, name, op_type, start_ns, end_ns, step FROM text_kernel
+    WHERE is_comm AND (end_ns IS NOT NULL OR NOT EXISTS (FROM lost_collective))
     UNION ALL
-    SELECT device_id, name, NULL, start_ns, end_ns, NULL FROM trace_comm WHERE whole AND NOT EXISTS (FROM text_kernel WHERE is_comm)
+    SELECT device_id, name, NULL, start_ns, end_ns, step FROM lost_collective
+    UNION ALL
+    SELECT device_id, name, NULL, start_ns, end_ns, NULL FROM trace_comm WHERE whole AND NOT EXISTS (FROM text_kernel WHERE is_comm) AND NOT EXISTS (FROM lost_collective)
     UNION ALL
     SELECT NULL, name, NULL, start_ns, end_ns, step FROM text_communication
     WHERE NOT EXISTS (FROM text_kernel WHERE is_comm) AND NOT EXISTS (FROM trace_comm WHERE whole)
@@ -65,3 +68,6 @@ FROM text_collective AS c
 LEFT JOIN transit AS t ON t.id = c.id AND t.transit_ns <= c.end_ns - c.start_ns
 LEFT JOIN communication_group AS g USING (group_hash)
 LEFT JOIN trace_link AS l ON l.pid = c.pid AND l.tid = c.tid AND l.start_ns = c.start_ns;
+UPDATE stage_collective SET reported_step = NULL
+WHERE capture = getvariable('capture') AND EXISTS (FROM lost_collective)
+  AND EXISTS (FROM stage_step WHERE capture = getvariable('capture') AND start_ns IS NOT NULL);

@@ -1,0 +1,205 @@
+"""Tables that lost rows which another table of the same profile still tells of: their time counts, and nothing is explained."""
+
+from __future__ import annotations
+
+import csv
+import shutil
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import pytest
+
+from rlcompare.model.diff import Diff
+from tests.sql.rollup_stores import compared
+from tests.stores import rows, store_of
+
+INPUTS = Path(__file__).parents[2] / "golden" / "inputs"
+DATABASE, TEXT = "verl_default", "text_level1"
+
+TIMES = "SELECT list((compute_ns, comm_ns, exposed_comm_ns, free_ns, device_span_ns) ORDER BY step) FROM r_time"
+CALLS = "SELECT sum(calls) FROM r_kernel"
+
+
+@pytest.fixture
+def of(tmp_path: Path) -> Callable[[str], Path]:
+    """A private copy of a sample."""
+    return lambda name: shutil.copytree(INPUTS / name, tmp_path / name)
+
+
+@contextmanager
+def edited(profile: Path) -> Iterator[sqlite3.Connection]:
+    (database,) = profile.rglob("ascend_pytorch_profiler_*.db")
+    with closing(sqlite3.connect(database)) as con:
+        yield con
+        con.commit()
+
+
+def details_of(profile: Path) -> Path:
+    (path,) = profile.rglob("kernel_details.csv")
+    return path
+
+
+def cut(profile: Path) -> None:
+    """Leaves the first two thirds of kernel_details.csv."""
+    path = details_of(profile)
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    path.write_text("".join(lines[: len(lines) * 2 // 3]), encoding="utf-8")
+
+
+def round_starts(profile: Path, every: int) -> None:
+    """Start times of some kernels as a spreadsheet saves them."""
+    path = details_of(profile)
+    with path.open(encoding="utf-8", newline="") as handle:
+        header, *lines = csv.reader(handle)
+    start, core = header.index("Start Time(us)"), header.index("Accelerator Core")
+    for line in [line for line in lines if line[core] not in ("HCCL", "COMMUNICATION")][::every]:
+        line[start] = "1.69512E+15"
+    with path.open("w", encoding="utf-8", newline="") as handle:
+        csv.writer(handle).writerows([header, *lines])
+
+
+def without_trace(profile: Path) -> None:
+    for path in profile.rglob("trace_view.json"):
+        path.unlink()
+
+
+def lost(store: Path) -> dict[str, str]:
+    return dict(rows(store, "SELECT key, message FROM finding WHERE starts_with(key, 'lost_')"))
+
+
+def is_unexplained(diff: Diff) -> bool:
+    """Whether the change has no cause, since rows are lost."""
+    (found,) = [finding for finding in diff.comparability.findings if finding.key == "rows"]
+    assert found.severity == "caution"
+    assert diff.unexplained is not None and diff.unexplained.share == 1.0
+    return not diff.causes
+
+
+# --- databases ------------------------------------------------------------------------------------------------------
+
+
+def without_names(con: sqlite3.Connection) -> None:
+    con.execute("DELETE FROM COMPUTE_TASK_INFO WHERE rowid % 2 = 0")
+
+
+def test_kernels_that_only_task_has_keep_their_time(of: Callable[[str], Path], tmp_path: Path) -> None:
+    # GIVEN a profile, and the same without every second row of COMPUTE_TASK_INFO
+    profile = of(f"{DATABASE}_baseline")
+    before = store_of(profile, tmp_path / "a.duckdb")
+    with edited(profile) as con:
+        without_names(con)
+        (left,) = con.execute("SELECT count(*) FROM COMPUTE_TASK_INFO").fetchone()
+        types = "SELECT id FROM STRING_IDS WHERE value = 'STARS_COMMON'"  # is no kernel's type alone
+        con.execute(f"DELETE FROM COMPUTE_TASK_INFO WHERE globalTaskId IN (SELECT globalTaskId FROM TASK WHERE taskType IN ({types}))")
+    # WHEN both are read
+    store = store_of(profile, tmp_path / "b.duckdb")
+    # THEN all times but of two random numbers are the same, and what is missing is said
+    (calls,), (named,) = rows(store, CALLS)[0], rows(store, "SELECT count(name) FROM kernel")[0]
+    assert calls == rows(before, CALLS)[0][0] - 2
+    assert named in (left, left - 1, left - 2)
+    (spans,), (old,) = rows(store, TIMES)[0], rows(before, TIMES)[0]
+    assert spans[0][0] == pytest.approx(old[0][0], rel=0.01)
+    assert spans[0][1] == old[0][1]
+    assert f"{calls - named} of {calls} kernels are in TASK, but not in COMPUTE_TASK_INFO" in lost(store)["lost_names"]
+
+
+@pytest.mark.parametrize("side", ["baseline", "new"])
+def test_kernels_without_rows_are_no_other_work(of: Callable[[str], Path], tmp_path: Path, side: str) -> None:
+    # GIVEN two runs of which the new one is slower, and one of them lost rows
+    profiles = {name: of(f"{DATABASE}_{name}") for name in ("baseline", "new")}
+    with edited(profiles[side]) as con:
+        without_names(con)
+    baseline, new = (store_of(profiles[name], tmp_path / f"{name}.duckdb") for name in ("baseline", "new"))
+    # WHEN they are compared
+    diff = compared(baseline, new)
+    # THEN the change has no cause, and the amounts of work are unknown
+    assert is_unexplained(diff)
+    assert not [delta for delta in diff.overall if delta.metric in ("workload.kernels", "workload.input_elements") and delta.delta]
+
+
+def test_kernels_without_a_task_are_said_to_be_left_out(of: Callable[[str], Path], tmp_path: Path) -> None:
+    profiles = {name: of(f"{DATABASE}_{name}") for name in ("baseline", "new")}
+    with edited(profiles["baseline"]) as con:
+        con.execute("DELETE FROM TASK WHERE globalTaskId IN (SELECT globalTaskId FROM COMPUTE_TASK_INFO WHERE rowid % 2 = 0)")
+    baseline, new = (store_of(profiles[name], tmp_path / f"{name}.duckdb") for name in ("baseline", "new"))
+    assert "kernels in COMPUTE_TASK_INFO have no usable time in TASK" in lost(baseline)["lost_kernels"]
+    assert is_unexplained(compared(baseline, new))
+
+
+@pytest.mark.parametrize("damage", ["DELETE FROM COMMUNICATION_OP", "UPDATE COMMUNICATION_OP SET endNs = 'late'"])
+def test_collectives_that_only_have_tasks_keep_their_time(of: Callable[[str], Path], tmp_path: Path, damage: str) -> None:
+    profile = of(f"{DATABASE}_baseline")
+    before = rows(store_of(profile, tmp_path / "a.duckdb"), TIMES)
+    with edited(profile) as con:
+        con.execute(damage)
+    store = store_of(profile, tmp_path / "b.duckdb")
+    assert rows(store, TIMES) == before
+    assert "5 of 5 collectives have tasks, but no usable row in COMMUNICATION_OP" in lost(store)["lost_collectives"]
+    assert not rows(store, "FROM finding WHERE key = 'damaged_time'")
+    assert is_unexplained(compared(store, store_of(INPUTS / f"{DATABASE}_new", tmp_path / "new.duckdb")))
+
+
+def test_no_real_profile_lost_rows(profiles: Path, tmp_path: Path) -> None:
+    folders = {path.parent for name in ("kernel_details.csv", "ascend_pytorch_profiler_*.db") for path in profiles.rglob(name)}
+    folders = {folder for folder in folders if folder.name == "ASCEND_PROFILER_OUTPUT"}
+    assert len(folders) == 10
+    for number, folder in enumerate(sorted(folders)):
+        assert lost(store_of(folder.parent, tmp_path / f"{number}.duckdb")) == {}, folder
+
+
+# --- text files -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("damage", [cut, lambda profile: round_starts(profile, 3)], ids=["cut", "starts"])
+def test_kernels_that_only_the_trace_has_keep_their_time(
+    of: Callable[[str], Path], tmp_path: Path, damage: Callable[[Path], None]
+) -> None:
+    # GIVEN a profile whose kernel_details.csv is damaged
+    profile = of(f"{TEXT}_baseline")
+    before = store_of(profile, tmp_path / "a.duckdb")
+    damage(profile)
+    # WHEN it is read
+    store = store_of(profile, tmp_path / "b.duckdb")
+    # THEN the trace tells all times, each in its step, and no cause is named
+    assert rows(store, TIMES) == rows(before, TIMES)
+    assert rows(store, CALLS) == rows(before, CALLS)
+    steps = "SELECT step, count(*) FROM kernel GROUP BY step ORDER BY step"
+    assert rows(store, steps) == rows(before, steps)
+    assert "kernels of trace_view.json have no usable row" in lost(store)["lost_names"]
+    assert is_unexplained(compared(store, store_of(INPUTS / f"{TEXT}_new", tmp_path / "new.duckdb")))
+
+
+def test_kernels_that_only_the_sums_count_are_said_to_be_missing(of: Callable[[str], Path], tmp_path: Path) -> None:
+    profile = of(f"{TEXT}_baseline")
+    without_trace(profile)
+    whole = store_of(profile, tmp_path / "a.duckdb")
+    assert lost(whole) == {}
+    cut(profile)
+    store = store_of(profile, tmp_path / "b.duckdb")
+    assert f"op_statistic.csv counts {rows(whole, CALLS)[0][0]}" in lost(store)["lost_kernels"]
+
+
+def test_a_call_without_a_time_is_not_in_the_time_per_call(of: Callable[[str], Path], tmp_path: Path) -> None:
+    # GIVEN a profile without a trace, in which every third kernel has no start
+    profile = of(f"{TEXT}_baseline")
+    without_trace(profile)
+    round_starts(profile, 3)
+    # WHEN it is read
+    store = store_of(profile, tmp_path / "b.duckdb")
+    # THEN the time per call of each kind of kernel is that of the others, and it is said
+    mean = "SELECT op_type, sum(sum_ns) / sum(calls) FROM r_kernel GROUP BY op_type ORDER BY op_type"
+    assert rows(store, mean) == rows(store, "SELECT op_type, avg(end_ns - start_ns) FROM kernel WHERE end_ns IS NOT NULL GROUP BY op_type ORDER BY op_type")
+    assert "kernels have no usable time and do not count" in lost(store)["lost_kernels"]
+    assert is_unexplained(compared(store, store_of(INPUTS / f"{TEXT}_new", tmp_path / "new.duckdb")))
+
+
+def test_where_no_kernel_has_a_time_the_sums_count(of: Callable[[str], Path], tmp_path: Path) -> None:
+    profile = of(f"{TEXT}_baseline")
+    without_trace(profile)
+    whole = store_of(profile, tmp_path / "a.duckdb")
+    round_starts(profile, 1)
+    store = store_of(profile, tmp_path / "b.duckdb")
+    assert rows(store, CALLS) == rows(whole, CALLS)
+    assert rows(store, "SELECT DISTINCT compute_ns FROM r_time") == [(None,)]
