@@ -167,7 +167,8 @@ class TestDatabases:
         output = damaged("db")
         with edited(output) as con:
             con.execute("DELETE FROM COMPUTE_TASK_INFO")
-            con.execute("DELETE FROM TASK WHERE taskType IN (SELECT id FROM STRING_IDS WHERE value LIKE 'KERNEL%' OR value LIKE 'MIX%')")
+            types = "SELECT id FROM STRING_IDS WHERE value LIKE 'KERNEL%' OR value LIKE 'MIX%'"
+            con.execute(f"DELETE FROM TASK WHERE taskType IN ({types})")
         assert compare(output).code == 0
         assert compute() is None
 

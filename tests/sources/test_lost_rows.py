@@ -1,4 +1,4 @@
-"""Tables that lost rows which another table of the same profile still tells of: their time counts, and nothing is explained."""
+"""Tables that lost rows of which another table of the profile still tells: their time counts, nothing is explained."""
 
 from __future__ import annotations
 
@@ -92,7 +92,10 @@ def test_kernels_that_only_task_has_keep_their_time(of: Callable[[str], Path], t
         without_names(con)
         (left,) = con.execute("SELECT count(*) FROM COMPUTE_TASK_INFO").fetchone()
         types = "SELECT id FROM STRING_IDS WHERE value = 'STARS_COMMON'"  # is no kernel's type alone
-        con.execute(f"DELETE FROM COMPUTE_TASK_INFO WHERE globalTaskId IN (SELECT globalTaskId FROM TASK WHERE taskType IN ({types}))")
+        con.execute(
+            f"DELETE FROM COMPUTE_TASK_INFO WHERE globalTaskId IN"
+            f" (SELECT globalTaskId FROM TASK WHERE taskType IN ({types}))"
+        )
     # WHEN both are read
     store = store_of(profile, tmp_path / "b.duckdb")
     # THEN all times but of two random numbers are the same, and what is missing is said
@@ -116,20 +119,29 @@ def test_kernels_without_rows_are_no_other_work(of: Callable[[str], Path], tmp_p
     diff = compared(baseline, new)
     # THEN the change has no cause, and the amounts of work are unknown
     assert is_unexplained(diff)
-    assert not [delta for delta in diff.overall if delta.metric in ("workload.kernels", "workload.input_elements") and delta.delta]
+    assert not [
+        delta
+        for delta in diff.overall
+        if delta.metric in ("workload.kernels", "workload.input_elements") and delta.delta
+    ]
 
 
 def test_kernels_without_a_task_are_said_to_be_left_out(of: Callable[[str], Path], tmp_path: Path) -> None:
     profiles = {name: of(f"{DATABASE}_{name}") for name in ("baseline", "new")}
     with edited(profiles["baseline"]) as con:
-        con.execute("DELETE FROM TASK WHERE globalTaskId IN (SELECT globalTaskId FROM COMPUTE_TASK_INFO WHERE rowid % 2 = 0)")
+        con.execute(
+            "DELETE FROM TASK WHERE globalTaskId IN"
+            " (SELECT globalTaskId FROM COMPUTE_TASK_INFO WHERE rowid % 2 = 0)"
+        )
     baseline, new = (store_of(profiles[name], tmp_path / f"{name}.duckdb") for name in ("baseline", "new"))
     assert "kernels in COMPUTE_TASK_INFO have no usable time in TASK" in lost(baseline)["lost_kernels"]
     assert is_unexplained(compared(baseline, new))
 
 
 @pytest.mark.parametrize("damage", ["DELETE FROM COMMUNICATION_OP", "UPDATE COMMUNICATION_OP SET endNs = 'late'"])
-def test_collectives_that_only_have_tasks_keep_their_time(of: Callable[[str], Path], tmp_path: Path, damage: str) -> None:
+def test_collectives_that_only_have_tasks_keep_their_time(
+    of: Callable[[str], Path], tmp_path: Path, damage: str
+) -> None:
     profile = of(f"{DATABASE}_baseline")
     before = rows(store_of(profile, tmp_path / "a.duckdb"), TIMES)
     with edited(profile) as con:
@@ -142,7 +154,9 @@ def test_collectives_that_only_have_tasks_keep_their_time(of: Callable[[str], Pa
 
 
 def test_no_real_profile_lost_rows(profiles: Path, tmp_path: Path) -> None:
-    folders = {path.parent for name in ("kernel_details.csv", "ascend_pytorch_profiler_*.db") for path in profiles.rglob(name)}
+    folders = {
+        path.parent for name in ("kernel_details.csv", "ascend_pytorch_profiler_*.db") for path in profiles.rglob(name)
+    }
     folders = {folder for folder in folders if folder.name == "ASCEND_PROFILER_OUTPUT"}
     assert len(folders) == 10
     for number, folder in enumerate(sorted(folders)):
@@ -190,7 +204,11 @@ def test_a_call_without_a_time_is_not_in_the_time_per_call(of: Callable[[str], P
     store = store_of(profile, tmp_path / "b.duckdb")
     # THEN the time per call of each kind of kernel is that of the others, and it is said
     mean = "SELECT op_type, sum(sum_ns) / sum(calls) FROM r_kernel GROUP BY op_type ORDER BY op_type"
-    assert rows(store, mean) == rows(store, "SELECT op_type, avg(end_ns - start_ns) FROM kernel WHERE end_ns IS NOT NULL GROUP BY op_type ORDER BY op_type")
+    assert rows(store, mean) == rows(
+        store,
+        "SELECT op_type, avg(end_ns - start_ns) FROM kernel WHERE end_ns IS NOT NULL"
+        " GROUP BY op_type ORDER BY op_type",
+    )
     assert "kernels have no usable time and do not count" in lost(store)["lost_kernels"]
     assert is_unexplained(compared(store, store_of(INPUTS / f"{TEXT}_new", tmp_path / "new.duckdb")))
 
