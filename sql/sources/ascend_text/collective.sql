@@ -4,8 +4,8 @@
 -- A group has the name of its thread in the trace, else the hash of its name. profiler_metadata.json lists its members, under a name with
 -- that hash. The three digits in an operator's name are the last three of the hash.
 -- Variables: capture, text_device.
--- Depends on collective_task, communication_group, dtype_bytes, lost_collective, profile_text, stage_collective, step,
--- text_communication, text_kernel, trace_comm, trace_link.
+-- Depends on collective_task, communication_group, dtype_bytes, lost_collective, profile_text, stage_collective,
+-- stage_step, text_communication, text_kernel, trace_comm, trace_link.
 CREATE OR REPLACE TEMP TABLE text_collective AS
 WITH listed AS (
     SELECT device_id, name, op_type, start_ns, end_ns, step FROM text_kernel

@@ -4,7 +4,7 @@
 -- it is true if the time of the cube unit or of the whole core is above 0. In the trace, a compute task has a known type, or another type
 -- and a flow from the host (before 2025 all are "Other"). It must not be a copy, an event or part of a collective.
 -- Variables: capture, text_device.
--- Depends on lost_kernel, profile_text, stage_kernel, step, text_kernel, trace_comm, trace_link, trace_task.
+-- Depends on lost_kernel, profile_text, stage_kernel, stage_step, text_kernel, trace_comm, trace_link, trace_task.
 INSERT INTO stage_kernel
 WITH matched AS (
     SELECT k.id, t.pid, t.tid, t.start_ns, t.device_id, t.stream
