@@ -359,7 +359,7 @@ def _lost(lost: Sequence[Lost]) -> list[Finding]:
     """Profiles that lost rows: what they lack looks like other work."""
     sides = [side for side in SIDES if any(row.side == side for row in lost)]
     where = "both sides" if len(sides) > 1 else "the baseline" if sides == ["baseline"] else "the new side"
-    message = f"Rows of kernels or collectives are lost on {where}: the change is not explained."
+    message = f"Kernels or collectives are lost on {where}: the change is not explained."
     has = [("some lost" if side in sides else "all") for side in SIDES]
     return [Finding("rows", has[0], has[1], CAUTION, message)]
 

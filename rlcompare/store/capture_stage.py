@@ -128,10 +128,13 @@ class _Reader:
         if not far_apart:
             return
         db.set_variable(self._con, "far_apart", far_apart)
-        for number, count in db.run(self._con, resources.sql("normalize/stray")):
+        for number, count, are_many in db.run(self._con, resources.sql("normalize/stray")):
             message = f"tasks, operators and marks that are more than a week from the others were left out ({count})"
             name = self.readable[number].capture.path.name
             self._report(number, Finding("warning", "damaged_time", f"{name}: {message}"))
+            if are_many:
+                message = "many kernels or collectives are more than a week from the others, so no causes are named"
+                self._report(number, Finding("warning", "lost_kernels", f"{name}: {message}"))
 
     def _shorten_names(self) -> None:
         """Shorten the long names of captures that have very many of them. After ``redact``, which needs whole names."""

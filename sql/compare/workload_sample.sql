@@ -7,9 +7,10 @@ WITH counted AS (
     WHERE side NOT IN (SELECT side FROM c_lost WHERE what <> 'lost_collectives') GROUP BY ALL
     UNION ALL SELECT side, run, capture, 'kernel', 'workload.input_elements', sum(elements) FROM c_kernel
     WHERE side NOT IN (SELECT side FROM c_uneven WHERE what = 'kernel_elements' UNION ALL SELECT side FROM c_lost WHERE what <> 'lost_collectives') GROUP BY ALL
-    UNION ALL SELECT side, run, capture, 'device', 'workload.collectives', count(*) FROM c_collective GROUP BY ALL
+    UNION ALL SELECT side, run, capture, 'device', 'workload.collectives', count(*) FROM c_collective
+    WHERE side NOT IN (SELECT side FROM c_lost WHERE what = 'damaged_file') GROUP BY ALL
     UNION ALL SELECT side, run, capture, 'device', 'workload.collective_bytes', sum(size_bytes) FROM c_collective
-    WHERE side NOT IN (SELECT side FROM c_uneven WHERE what = 'collective_sizes' UNION ALL SELECT side FROM c_lost WHERE what = 'lost_collectives') GROUP BY ALL
+    WHERE side NOT IN (SELECT side FROM c_uneven WHERE what = 'collective_sizes' UNION ALL SELECT side FROM c_lost WHERE what IN ('lost_collectives', 'damaged_file')) GROUP BY ALL
 ), exact AS (
     SELECT side, run, metric, divisor, runs, sum(amount) AS amount
     FROM counted JOIN c_divisor USING (side, run, capture, domain) WHERE amount IS NOT NULL GROUP BY ALL

@@ -1,5 +1,5 @@
 -- Removes what is farther from the middle of a capture than a profile may last, on the device and on the host. Marks of steps lose their times.
--- Gives the number of these tasks, operators, ranges and steps: (capture, count).
+-- Gives the number of these tasks, operators, ranges and steps, and whether many of the kernels or collectives are among them.
 -- Variables: far_apart.
 -- Depends on device_window, longest_profile_ns, stage_collective, stage_copy, stage_host_op, stage_kernel, stage_phase,
 -- stage_step.
@@ -27,4 +27,6 @@ DELETE FROM stage_phase WHERE rowid IN (SELECT number FROM stray WHERE what = 'p
 UPDATE stage_step SET start_ns = NULL, end_ns = NULL WHERE rowid IN (SELECT number FROM stray WHERE what = 'step');
 UPDATE device_window SET first_ns = NULL, last_ns = NULL FROM middle
 WHERE device_window.capture = middle.capture AND last_ns - first_ns > longest_profile_ns();
-SELECT capture, count(*) FROM stray GROUP BY capture ORDER BY capture;
+SELECT capture, count(*), count_if(what IN ('kernel', 'collective')) * 200 > (
+    SELECT count(*) FROM (SELECT capture FROM stage_kernel UNION ALL SELECT capture FROM stage_collective) AS kept WHERE kept.capture = stray.capture
+) FROM stray GROUP BY capture ORDER BY capture;

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import shutil
 import sqlite3
 from collections.abc import Callable, Iterator
@@ -12,6 +13,8 @@ from pathlib import Path
 import pytest
 
 from rlcompare.model.diff import Diff
+from tests.sources import torch_traces
+from tests.sources.nsys_exports import training_step
 from tests.sql.rollup_stores import compared
 from tests.stores import rows, store_of
 
@@ -130,8 +133,7 @@ def test_kernels_without_a_task_are_said_to_be_left_out(of: Callable[[str], Path
     profiles = {name: of(f"{DATABASE}_{name}") for name in ("baseline", "new")}
     with edited(profiles["baseline"]) as con:
         con.execute(
-            "DELETE FROM TASK WHERE globalTaskId IN"
-            " (SELECT globalTaskId FROM COMPUTE_TASK_INFO WHERE rowid % 2 = 0)"
+            "DELETE FROM TASK WHERE globalTaskId IN (SELECT globalTaskId FROM COMPUTE_TASK_INFO WHERE rowid % 2 = 0)"
         )
     baseline, new = (store_of(profiles[name], tmp_path / f"{name}.duckdb") for name in ("baseline", "new"))
     assert "kernels in COMPUTE_TASK_INFO have no usable time in TASK" in lost(baseline)["lost_kernels"]
@@ -206,8 +208,7 @@ def test_a_call_without_a_time_is_not_in_the_time_per_call(of: Callable[[str], P
     mean = "SELECT op_type, sum(sum_ns) / sum(calls) FROM r_kernel GROUP BY op_type ORDER BY op_type"
     assert rows(store, mean) == rows(
         store,
-        "SELECT op_type, avg(end_ns - start_ns) FROM kernel WHERE end_ns IS NOT NULL"
-        " GROUP BY op_type ORDER BY op_type",
+        "SELECT op_type, avg(end_ns - start_ns) FROM kernel WHERE end_ns IS NOT NULL GROUP BY op_type ORDER BY op_type",
     )
     assert "kernels have no usable time and do not count" in lost(store)["lost_kernels"]
     assert is_unexplained(compared(store, store_of(INPUTS / f"{TEXT}_new", tmp_path / "new.duckdb")))
@@ -221,3 +222,49 @@ def test_where_no_kernel_has_a_time_the_sums_count(of: Callable[[str], Path], tm
     store = store_of(profile, tmp_path / "b.duckdb")
     assert rows(store, CALLS) == rows(whole, CALLS)
     assert rows(store, "SELECT DISTINCT compute_ns FROM r_time") == [(None,)]
+
+
+def kernels_of_a_trace(*, broken: int = 0, wrong: float = -5.0) -> list[torch_traces.Event]:
+    """40 kernels of 1 ms, one every 2 ms; of the last ones, a duration or a start is wrong."""
+    events = []
+    for number in range(40):
+        launch = torch_traces.launch(number, 2000.0 * number)
+        is_broken = number >= 40 - broken
+        length = wrong if is_broken and wrong < 0 else 1000.0
+        start = wrong if is_broken and wrong > 0 else 2000.0 * number + 100
+        events += [launch, torch_traces.kernel(number, start, length)]
+    return events
+
+
+@pytest.mark.parametrize("wrong", [pytest.param(-5.0, id="duration"), pytest.param(9e13, id="start, in 2 years")])
+def test_kernels_of_a_torch_trace_without_a_usable_time_are_not_less_work(tmp_path: Path, wrong: float) -> None:
+    sides = []
+    for name, broken in (("sound", 0), ("broken", 15)):
+        path = torch_traces.write(
+            tmp_path / name / "a.json", torch_traces.trace(*kernels_of_a_trace(broken=broken, wrong=wrong))
+        )
+        sides.append(store_of(path.parent, tmp_path / f"{name}.duckdb"))
+    assert rows(sides[1], CALLS) == [(25,)]
+    assert "no causes are named" in lost(sides[1])["lost_kernels"]
+    assert is_unexplained(compared(*sides))
+    assert lost(sides[0]) == {}
+
+
+def test_the_rest_of_a_cut_trace_is_not_less_work(tmp_path: Path) -> None:
+    whole = json.dumps(torch_traces.trace(*kernels_of_a_trace()))
+    sides = []
+    for name, text in (("whole", whole), ("cut", whole[: len(whole) * 2 // 3])):
+        path = torch_traces.write(tmp_path / name / "a.json", text)
+        sides.append(store_of(path.parent, tmp_path / f"{name}.duckdb"))
+    assert is_unexplained(compared(*sides))
+
+
+def test_kernels_of_nsys_without_a_usable_time_are_not_less_work(tmp_path: Path) -> None:
+    sides = []
+    for name, length in (("sound", 400_000), ("broken", -1)):
+        export = training_step()
+        for number in range(10):
+            export.kernel("void gemm<bf16>", 15_000_000 + number * 500_000, length)
+        sides.append(store_of(export.write(tmp_path / f"{name}.sqlite"), tmp_path / f"{name}.duckdb"))
+    assert "10 of 16 tasks have no usable time" in lost(sides[1])["lost_kernels"]
+    assert "rows" in {finding.key for finding in compared(*sides).comparability.findings}

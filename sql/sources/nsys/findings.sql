@@ -3,6 +3,9 @@
 -- Depends on nsys_mark, nsys_task, stage_kernel.
 SELECT 'warning', 'damaged_time', count(*) || ' tasks have no usable time and were left out' FROM nsys_task WHERE NOT sound HAVING count(*) > 0
 UNION ALL
+SELECT 'warning', 'lost_kernels', count(*) FILTER (NOT sound) || ' of ' || count(*) || ' tasks have no usable time and do not count, so no causes are named'
+FROM nsys_task HAVING count(*) FILTER (NOT sound) * 200 > count(*)
+UNION ALL
 SELECT 'info', 'unknown_epoch', 'its times cannot be aligned with those of other files: the start of its clock is unknown (TARGET_INFO_SESSION_START_TIME is missing)'
 WHERE getvariable('nsys_epoch_ns') = 0
 UNION ALL

@@ -3,6 +3,9 @@
 -- Depends on capture, stage_kernel, trace_event, trace_task.
 SELECT 'warning', 'damaged_time', count(*) || ' events have no usable time and were left out' FROM trace_event WHERE NOT sound HAVING count(*) > 0
 UNION ALL
+SELECT 'warning', 'lost_kernels', count(*) FILTER (NOT sound) || ' of ' || count(*) || ' kernels and operators have no usable time and do not count, so no causes are named'
+FROM trace_event WHERE cat IN ('kernel', 'cpu_op') HAVING count(*) FILTER (NOT sound) * 200 > count(*)
+UNION ALL
 SELECT 'info', 'unknown_epoch', 'its times cannot be aligned with those of other ranks: the start of its clock is unknown (baseTimeNanoseconds is missing)'
 FROM trace_event WHERE sound HAVING max(start_ns) < 1000000000000000000
 UNION ALL
