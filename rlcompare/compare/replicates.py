@@ -129,8 +129,9 @@ def copies_found(copies: Sequence[Copy]) -> list[Finding]:
     return [
         Finding(
             "runs.copy", None, None, Severity.CAUTION,
-            f"{SIDE_NAMES[copy.side]}: {short(copy.run.name, 60)} has the same content as {short(copy.of.name, 60)}:"
-            " it is a copy, not a repetition, and is not used.",
+            f"{SIDE_NAMES[copy.side]}: {short(copy.run.name, 60)} has the same content as"
+            f" {'a part of ' if copy.is_part else ''}{short(copy.of.name, 60)}: it is a copy, not a repetition,"
+            " and is not used.",
         )
         for copy in copies
     ]  # fmt: skip

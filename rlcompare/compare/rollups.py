@@ -105,11 +105,12 @@ def _is_large(run: RunStore) -> bool:
 
 
 class Copy(NamedTuple):
-    """A run with the content of another one of its side."""
+    """A run with the content of another one of its side, or of a part of it: the folder of a rank was copied, say."""
 
     side: SideName
     run: RunStore
     of: RunStore
+    is_part: bool
 
 
 class Shared(NamedTuple):
@@ -366,17 +367,36 @@ class Rollups:
         """
         used: list[RunStore] = []
         by_content: dict[str, RunStore] = {}
+        wholes = self._wholes(given.stores)
         for run in given.stores:
+            if run in wholes:
+                self.copies.append(Copy(side, run, wholes[run], is_part=True))
+                continue
             with self._attached(run):
                 content = self._content()
                 if content is not None and content in by_content:
-                    self.copies.append(Copy(side, run, by_content[content]))
+                    self.copies.append(Copy(side, run, by_content[content], is_part=False))
                     continue
                 self._load(side, len(used), run, steps, ranks)
                 used.append(run)
                 by_content |= {} if content is None else {content: run}
         self.given[side] = replace(given, stores=tuple(used))
         return by_content
+
+    def _wholes(self, runs: Sequence[RunStore]) -> dict[RunStore, RunStore]:
+        """Runs of profiles alone whose files and steps are some of those of another run, with that run."""
+        held: dict[RunStore, tuple[int, frozenset[Any], frozenset[Any]]] = {}
+        for run in runs if len(runs) > 1 else ():
+            with self._attached(run):
+                (values,) = self._con.execute("SELECT count(*) FROM store.metric").fetchall()[0]
+                files = frozenset(self._con.execute("SELECT size_bytes, digest FROM store.input").fetchall())
+                held[run] = values, files, frozenset(self._con.execute("SELECT step FROM store.step").fetchall())
+        return {
+            run: other
+            for run, (values, files, steps) in held.items()
+            for other, (_, other_files, other_steps) in held.items()
+            if not values and steps and files < other_files and steps <= other_steps
+        }
 
     def _content(self) -> str | None:
         found = self._con.execute("SELECT value FROM store.meta WHERE key = 'content'").fetchone()

@@ -164,3 +164,15 @@ def test_jobs_of_one_log_are_no_copies(rlcompare: Command, tmp_path: Path) -> No
     document = json.loads(outcome.out)
     assert len(document["new"]["runs"]) == 2
     assert "runs.copy" not in messages(document)
+
+
+def test_a_copied_folder_of_one_rank_is_no_second_run(rlcompare: Command, tmp_path: Path) -> None:
+    side = tmp_path / "side"
+    assert rlcompare("sample", "-o", side).code == 0
+    (rank, *_) = sorted(side.glob("*_ascend_pt"))
+    shutil.copytree(rank, side / f"a copy of {rank.name}")
+    outcome = rlcompare("diff", "-bp", side, "-d", side, "--json")
+    assert outcome.code == 0, outcome.err
+    document = json.loads(outcome.out)
+    assert [run["ranks"] for run in document["new"]["runs"]] == [2]
+    assert "has the same content as a part of" in " ".join(messages(document)["runs.copy"])
