@@ -1,8 +1,10 @@
 -- Removes tasks whose duration must be damaged; it would fill a step that the device spent otherwise. A stream runs one task at a time, and a
 -- group one collective: a task that wholly contains the next two is damaged, unless more than one in a hundred do so, as parts of a task
--- may. So is a task that goes on, after all that was recorded, for longer than the whole recording, if the host was recorded too.
+-- may. So is a task that goes on, after all that was recorded, for more than a second and for longer than the whole recording, if the host, which
+-- waits for it, was recorded too.
 -- The table too_long keeps what was removed, for the finding.
--- Depends on device_window, stage_collective, stage_copy, stage_host_op, stage_kernel, stage_phase, stage_step.
+-- Depends on device_window, host_api, stage_collective, stage_copy, stage_host_op, stage_kernel, stage_phase,
+-- stage_step.
 -- Nothing without stage_collective + stage_copy + stage_kernel.
 -- Runs after once.
 CREATE OR REPLACE TEMP TABLE too_long AS
@@ -15,7 +17,7 @@ WITH task AS (
     FROM task WHERE end_ns > start_ns
 ), host AS (
     SELECT capture, start_ns, end_ns FROM stage_host_op UNION ALL SELECT capture, start_ns, end_ns FROM stage_step
-    UNION ALL SELECT capture, start_ns, end_ns FROM stage_phase
+    UNION ALL SELECT capture, start_ns, end_ns FROM stage_phase UNION ALL SELECT capture, start_ns, end_ns FROM host_api
 ), recorded AS (
     SELECT capture, min(start_ns) AS first_ns, max(start_ns) AS last_ns FROM task GROUP BY capture
 ), host_recorded AS (
@@ -31,7 +33,7 @@ LEFT JOIN extent AS e USING (capture)
 LEFT JOIN counted AS c ON c.capture = a.capture AND c.what = a.what AND c.device_id IS NOT DISTINCT FROM a.device_id AND c.line = a.line
 LEFT JOIN stage_kernel AS k ON a.what = 'kernel' AND k.rowid = a.number
 LEFT JOIN stage_collective AS o ON a.what = 'collective' AND o.rowid = a.number
-WHERE coalesce(a.contains_two AND c.is_rare, FALSE) OR coalesce(a.end_ns - e.last_ns > e.last_ns - e.first_ns, FALSE);
+WHERE coalesce(a.contains_two AND c.is_rare, FALSE) OR coalesce(a.end_ns - e.last_ns > greatest(e.last_ns - e.first_ns, 1000000000), FALSE);
 DELETE FROM stage_kernel WHERE rowid IN (SELECT number FROM too_long WHERE what = 'kernel');
 DELETE FROM stage_copy WHERE rowid IN (SELECT number FROM too_long WHERE what = 'copy');
 DELETE FROM stage_collective WHERE rowid IN (SELECT number FROM too_long WHERE what = 'collective');

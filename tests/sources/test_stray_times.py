@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.sources.nsys_exports import Export, training_step
+from tests.sources.nsys_exports import Export, global_id, training_step
 from tests.stores import rows, store_of
 
 DAY_NS = 86_400_000_000_000
@@ -137,4 +137,28 @@ def test_tasks_that_hold_their_parts_are_kept(tmp_path: Path) -> None:
             export.kernel("void part<bf16>", at + 1000 + part * 200_000, 100_000)
     store = stored(export, tmp_path, "parts")
     assert rows(store, "SELECT count(*) FROM kernel WHERE name LIKE '%whole%'") == [(10,)]
+    assert said_of_times(store) == []
+
+
+def test_a_long_kernel_after_little_work_on_the_host_is_kept(tmp_path: Path) -> None:
+    # GIVEN a benchmark of one kernel: 20 µs on the host, 0.9 s on the device, as the call that waits for it says
+    export = Export()
+    export.process(100)
+    export.kernel("void large<bf16>", MS, 900 * MS)
+    store = stored(export, tmp_path, "benchmark")
+    assert rows(store, "SELECT sum(calls)::BIGINT FROM r_kernel") == [(1,)]
+    # AND one of an hour, for which a call waits
+    export.kernel("void larger<bf16>", 1000 * MS, 3_600_000 * MS)
+    export._add(
+        "CUPTI_ACTIVITY_KIND_RUNTIME",
+        1000 * MS,
+        3_601_000 * MS,
+        0,
+        global_id(100),
+        99,
+        export.text("cudaDeviceSynchronize"),
+        0,
+    )
+    store = stored(export, tmp_path, "waiting")
+    assert rows(store, "SELECT sum(calls)::BIGINT FROM r_kernel") == [(2,)]
     assert said_of_times(store) == []
