@@ -15,7 +15,7 @@ from rlcompare.compare.replicates import of_repetitions
 from rlcompare.compare.runs import known
 from rlcompare.errors import ExitCode
 from rlcompare.gate.decision import Decision, Limits, decide
-from rlcompare.language import tr, trn
+from rlcompare.language import mark, tr, trn
 from rlcompare.model.diff import RUNS_OVERLAP, Delta, Diff
 from rlcompare.model.verdict import GateResult, Policy, Verdict
 from rlcompare.model.words import SIDES, Comparable, EvidenceMode, Polarity, RuleSeverity, Status
@@ -27,6 +27,13 @@ from rlcompare.text import safe_text
 
 _STEPS = (SPEED, PATH, "time.step")
 """Headlines that are the time of a step, which is slower or faster."""
+
+_NAMES = {
+    "time.device_span": mark("the work on the device"),
+    "time.comm": mark("communication"),
+    "time.phases": mark("the sum of the phases"),
+}
+"""Headlines that are not the time of a step."""
 
 _DECIDED = (Status.REGRESSED, Status.IMPROVED)
 _NO_LIMIT = Limits(0.0, None)
@@ -115,12 +122,12 @@ def _without_change(headline: Delta) -> tuple[str, str]:
 
 
 def _change(delta: Delta) -> str:
-    """``27.1 % slower``; of what is not a step, ``device_span 27.1 % longer``."""
+    """``27.1 % slower``; of what is not a step, ``communication takes 27.1 % longer``."""
     metric, ratio = delta.metric, delta.ratio
     if ratio is None:
         return f"{safe_text(metric, 40)} {quantity.moved(delta.delta, delta.unit, (delta.baseline, delta.new))}"
     size = f"{abs(ratio - 1) * 100:.1f} %"
-    name = safe_text(metric.removeprefix("time."), 40)
+    name = tr(_NAMES[metric]) if metric in _NAMES else safe_text(metric.removeprefix("time."), 40)
     if delta.polarity != Polarity.LOWER:
         return f"{safe_text(metric, 40)} {quantity.change(ratio)}"
     if metric in _STEPS:

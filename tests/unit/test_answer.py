@@ -110,7 +110,7 @@ def test_the_gate_and_the_page_say_the_same() -> None:
 
 
 def test_other_headlines_and_none() -> None:
-    assert answer(of_runs([1.0], [2.5], "time.comm")).text == "Comm takes 2.5 times as long"
+    assert answer(of_runs([1.0], [2.5], "time.comm")).text == "Communication takes 2.5 times as long"
     assert answer(of_runs([1.0], [2.5])).text == "2.5 times as long per step"
     assert answer(diff_examples.empty()).text == "No time was measured"
     only_new = replace(of_runs([1.0], [1.0]).overall[0], baseline=None, delta=None, ratio=None)
