@@ -12,9 +12,9 @@ WITH begun AS (
 ), mark AS (
     SELECT capture, step, min(start_ns) AS start_ns, max(end_ns) AS end_ns, max(end_ns) - min(start_ns) AS ns FROM numbered GROUP BY capture, step, place
 ), touching AS (
-    SELECT *, coalesce(max(end_ns) OVER (by_start ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) > start_ns + 1000, FALSE)
-           OR coalesce(lead(start_ns) OVER by_start < end_ns - 1000, FALSE) AS touches
-    FROM mark WINDOW by_start AS (PARTITION BY capture ORDER BY start_ns, end_ns, step)
+    SELECT *, coalesce(max(end_ns) OVER (PARTITION BY capture ORDER BY start_ns, end_ns, step ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) > start_ns + 1000, FALSE)
+           OR coalesce(lead(start_ns) OVER (PARTITION BY capture ORDER BY start_ns, end_ns, step) < end_ns - 1000, FALSE) AS touches
+    FROM mark
 ), ranked AS (
     SELECT *, count(*) OVER (PARTITION BY capture, step) AS marks, row_number() OVER (PARTITION BY capture, step ORDER BY touches, ns DESC, start_ns) AS place
     FROM touching
