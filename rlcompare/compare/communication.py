@@ -198,7 +198,8 @@ def communication(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
         link, facts = _link(evidence, delta)
         tail = f"{_split(row)}{link}."
         exposed = "all" if own and abs(delta / own - 1) <= ALL_OF_IT else ms(delta)
-        text = f"{short(name)} {moved(own)} per step ({exposed} of it exposed){tail}"
+        of_it = "" if _exposed(rows) is None else f" ({exposed} of it exposed)"
+        text = f"{short(name)} {moved(own)} per step{of_it}{tail}"
         if basis.is_apart(parts.values()):
             text = f"Exposed {short(name)} {moved(delta)} per step."
         elif basis.ranks:
@@ -291,8 +292,15 @@ def _is_other_waiting(rows: Sequence[Row], mean: float) -> bool:
         rows: of the section ``collectives``.
         mean: the change of their exposed time that is not waiting, as a mean over ranks.
     """
-    known = [exposed for row in rows if (exposed := change_of(row, "exposed_ms")) is not None]
-    return bool(known) and abs(fsum(known) - mean) > OTHERWISE * abs(mean)
+    exposed = _exposed(rows)
+    return exposed is not None and abs(exposed - mean) > OTHERWISE * abs(mean)
+
+
+def _exposed(rows: Sequence[Row]) -> float | None:
+    """The change of the exposed time of collectives; None if it is unknown, because a side has no kernels."""
+    changes = [change_of(row, "exposed_ms") for row in rows]
+    known = [change for change in changes if change is not None]
+    return fsum(known) if known and len(known) == len(changes) else None
 
 
 def _cover(name: str, delta: float, own: float) -> str:
