@@ -18,7 +18,7 @@ WITH untyped AS (
     SELECT side FROM c_kernel GROUP BY side HAVING count(host_op) = 0 UNION ALL SELECT side FROM c_uneven WHERE what = 'kernel_hosts'
 )
 SELECT side, divisor, category,
-       CASE WHEN EXISTS (FROM untyped) THEN name ELSE coalesce(op_type, name) END AS op,
+       coalesce(CASE WHEN NOT EXISTS (FROM untyped) THEN op_type END, name, '(unknown)') AS op,
        CASE WHEN NOT EXISTS (FROM shapeless) THEN input_shapes END AS input_shapes,
        CASE WHEN NOT EXISTS (FROM shapeless) THEN input_dtypes END AS input_dtypes,
        CASE WHEN NOT EXISTS (FROM coreless) THEN core_type END AS core_type,

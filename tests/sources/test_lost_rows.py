@@ -8,14 +8,16 @@ import shutil
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from math import fsum
 from pathlib import Path
 
 import pytest
 
+from rlcompare.compare import evidence
 from rlcompare.model.diff import Diff
 from tests.sources import torch_traces
 from tests.sources.nsys_exports import training_step
-from tests.sql.rollup_stores import compared
+from tests.sql.rollup_stores import compared, values
 from tests.stores import rows, store_of
 
 INPUTS = Path(__file__).parents[2] / "golden" / "inputs"
@@ -127,6 +129,12 @@ def test_kernels_without_rows_are_no_other_work(of: Callable[[str], Path], tmp_p
         for delta in diff.overall
         if delta.metric in ("workload.kernels", "workload.input_elements") and delta.delta
     ]
+    # AND kernels without a name are a row of their own: the table sums to the computation
+    for name, column in (("kernels", "new_busy_ms"), ("kernel_types", "new")):
+        total = fsum(evidence.number(row[column]) or 0.0 for row in diff.sections[name].rows)
+        assert total == pytest.approx(values(diff, "time.compute")[1], rel=0.01)
+    (row,) = [row for row in diff.sections["kernel_types"].rows if row["name"] == "(unknown)"]
+    assert evidence.number(row[f"{side}_calls"])
 
 
 def test_kernels_without_a_task_are_said_to_be_left_out(of: Callable[[str], Path], tmp_path: Path) -> None:
