@@ -214,9 +214,20 @@ def _add_sum_of_phases(overall: Overall, phases: Sequence[PhaseSample]) -> None:
 
 
 def _add_phases(overall: Overall, phases: Sequence[PhaseSample], timers: Sequence[TrainingPhase]) -> None:
-    """The parts of the phases, and their wall times. Training's timers take precedence over a profile's marks."""
+    """The parts of the phases, and their wall times. Training's timers take precedence over a profile's marks.
+
+    A run that training timed without such a phase counts 0.
+    """
     if have_phases(timers):
-        walls = [PhaseSample(timer.side, timer.run, timer.phase, "wall", timer.ns) for timer in timers]
+        found = {(timer.side, timer.run, timer.phase): timer.ns for timer in timers}
+        named = dict.fromkeys((timer.side, timer.phase) for timer in timers)
+        timed = dict.fromkeys((timer.side, timer.run) for timer in timers)
+        walls = [
+            PhaseSample(side, run, phase, "wall", found.get((side, run, phase), 0.0))
+            for side, phase in named
+            for other, run in timed
+            if other == side
+        ]
         phases = [*(phase for phase in phases if phase.what != "wall"), *walls]
     if any(phase.phase != OUTSIDE for phase in phases):
         for phase in phases:

@@ -62,6 +62,16 @@ def test_a_job_that_saves_is_slower_by_its_checkpoints(tmp_path: Path) -> None:
     assert cause.text.endswith("per step, in 2 of 7 steps, before in 0 of 7.")
 
 
+def test_a_run_that_does_not_save_counts_0_in_the_mean_of_runs(tmp_path: Path) -> None:
+    paths = [logged(tmp_path / f"{saves}.duckdb", saves=saves) for saves in (True, False)]
+    side = SideInput("both", tuple(RunStore(path.stem, str(path), path) for path in paths))
+    diff = compared(side, side)
+    mean = pytest.approx(SAVE * 2 / 7 * 1e3 / 2)
+    assert found(diff, "phases", "save_checkpoint")["new"] == mean
+    metric = diff.metric("phase.save_checkpoint.wall")
+    assert metric is not None and metric.new == mean
+
+
 def test_what_adding_leaves_of_a_step_is_nought(tmp_path: Path) -> None:
     """Timers that fill the step: what binary fractions leave over is no time outside of them."""
     diff = compared(logged(tmp_path / "old.duckdb", rest=1e-9), logged(tmp_path / "new.duckdb", rest=3e-9))
