@@ -43,7 +43,7 @@ class TorchCapture:
             with_modules=options.modules,
         )
         synchronize()
-        with expected_warnings():  # torch 2.11 also warns at the first start
+        with _expected_warnings():  # torch 2.11 also warns at the first start
             self._profile.start()
         if self._sampler is None:
             self._profile.add_metadata_json(_METADATA, target.description(None))
@@ -53,7 +53,7 @@ class TorchCapture:
         if recorded := self._sampler.advance():
             self._profile.add_metadata_json(_METADATA, self._target.description(recorded))
         # Only if torch may warn: changing the filters makes Python repeat all warnings of a program.
-        with expected_warnings() if self._target.schedule.works(self._sampler.ticks) else nullcontext():
+        with _expected_warnings() if self._target.schedule.works(self._sampler.ticks) else nullcontext():
             self._profile.step()
 
     def stop(self) -> list[Written]:
@@ -79,7 +79,7 @@ class TorchCapture:
 
 def torch_schedule(chosen: Schedule) -> Any:
     """The schedule in torch's form."""
-    with expected_warnings():
+    with _expected_warnings():
         return schedule(
             skip_first=chosen.skip_first,
             wait=chosen.wait,
@@ -156,7 +156,7 @@ def synchronize() -> None:
 
 
 @contextmanager
-def expected_warnings() -> Iterator[None]:
+def _expected_warnings() -> Iterator[None]:
     """Suppresses torch's warnings about the user's choices: no warm-up, and events cleared between windows."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*(won't be using warmup|clears events).*")
