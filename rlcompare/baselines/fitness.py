@@ -13,6 +13,7 @@ from pathlib import Path
 from rlcompare import db, resources
 from rlcompare.compare import RunStore, SideInput, compare_runs
 from rlcompare.model.diff import Diff, Finding
+from rlcompare.model.digits import grouped
 from rlcompare.model.words import Severity
 
 THROTTLED = 0.9
@@ -172,6 +173,6 @@ def _slowed(run: RunStore, clocks: Clocks, usual: Clocks) -> Iterator[str]:
         member = min(slow, key=lambda key: (slow[key], key))
         more = f" (likewise {len(slow) - 1} more)" if len(slow) > 1 else ""
         yield (
-            f"{run.name}: the AI Core clock of {member} averaged {slow[member]:,.0f} MHz{more}, "
-            f"{usual[member]:,.0f} MHz in another run: was the device throttled?"
+            f"{run.name}: the AI Core clock of {member} averaged {grouped(slow[member])} MHz{more}, "
+            f"{grouped(usual[member])} MHz in another run: was the device throttled?"
         )

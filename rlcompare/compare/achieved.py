@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from rlcompare.compare.evidence import Evidence, OperatorChange, number
 from rlcompare.model.diff import Row
+from rlcompare.model.digits import grouped
 from rlcompare.model.words import SIDES, Presence, SideName
 
 WHOLE = 0.01
@@ -47,4 +48,4 @@ def _mean(rows: Sequence[Row], side: SideName, column: str) -> float | None:
 
 
 def _rate(value: float) -> str:
-    return f"{value:,.0f}" if value >= 100 else f"{value:,.1f}" if value >= 1 else f"{value:.3f}"
+    return grouped(value, 0 if value >= 100 else 1 if value >= 1 else 3)

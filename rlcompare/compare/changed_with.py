@@ -14,6 +14,7 @@ from rlcompare.compare.evidence import Evidence, OperatorChange, count, short
 from rlcompare.compare.parts import Part
 from rlcompare.compare.records import KernelFact
 from rlcompare.model.diff import Row, Value
+from rlcompare.model.digits import grouped
 from rlcompare.model.words import SIDES, SideName
 
 MOST_OF = 0.8
@@ -255,7 +256,7 @@ def _of_clock(evidence: Evidence, change: OperatorChange) -> tuple[Fact, ...]:
         return ()
     if not LEAST_FIT <= (before / after - 1) / (change.factor - 1) <= 1 / LEAST_FIT:
         return ()
-    text = f"the AI Core clock {'fell' if after < before else 'rose'} from {before:,.0f} to {after:,.0f} MHz"
+    text = f"the AI Core clock {'fell' if after < before else 'rose'} from {grouped(before)} to {grouped(after)} MHz"
     return (Fact("aicore_mhz", before, after, text),)
 
 

@@ -32,6 +32,7 @@ from rlcompare.compare.parts import (
 )
 from rlcompare.compare.replicates import SIDE_NAMES
 from rlcompare.compare.training import BESIDE_TOKENS, GENERATION
+from rlcompare.model.digits import grouped
 from rlcompare.model.words import SIDES
 
 WORKLOAD = ("workload.total_tokens", "workload.response_tokens", "workload.response_length_mean")
@@ -292,7 +293,7 @@ def clock(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
     direction = f"{percent(factor)} {'slower' if factor > 1 else 'faster'}"
     if before and after and abs(after / before - 1) > LEAST_FACTOR and _fits(before / after, factor):
         text = (
-            f"The AI Core clock {'fell' if after < before else 'rose'} from {before:,.0f} to {after:,.0f} MHz,"
+            f"The AI Core clock {'fell' if after < before else 'rose'} from {grouped(before)} to {grouped(after)} MHz,"
             f" and most kernels are {direction} by about that factor."
         )
         yield Candidate("frequency", amounts, text, "kernel_types", both[0].name)

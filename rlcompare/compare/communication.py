@@ -34,6 +34,7 @@ from rlcompare.compare.parts import (
     whole,
 )
 from rlcompare.model.diff import Row
+from rlcompare.model.digits import grouped
 from rlcompare.model.words import SIDES, Presence
 
 NEARLY = 0.8
@@ -350,7 +351,7 @@ def _link(evidence: Evidence, delta: float) -> tuple[str, tuple[Row, ...]]:
         return _packets(evidence, delta, None)
     _, row, before, after = min(slower, key=lambda link: link[0] if delta > 0 else 1 / link[0])
     text, facts = _packets(evidence, delta, tuple(f"rank {rank}" for rank in str(row["name"]).split("→")))
-    return f"; link {short(row['name'])} moves {before:.1f} → {after:.1f} GB/s{text}", facts
+    return f"; link {short(row['name'])} moves {grouped(before, 1)} → {grouped(after, 1)} GB/s{text}", facts
 
 
 def _packets(evidence: Evidence, delta: float, members: Sequence[str] | None) -> tuple[str, tuple[Row, ...]]:

@@ -15,6 +15,7 @@ from rlcompare.compare.sequences import Edits
 from rlcompare.compare.timers import TrainingLog
 from rlcompare.compare.training import RarePhase
 from rlcompare.model.diff import Delta, Row, Section, Value
+from rlcompare.model.digits import grouped
 from rlcompare.model.words import SIDES, Presence, SideName
 
 LEAST_RELATIVE, LEAST_MS = 0.01, 0.05
@@ -350,13 +351,13 @@ def ms(value: float) -> str:
     """A time in ms for a sentence, without its sign; in seconds if it is long."""
     size = abs(value)
     if size >= 1e3:
-        return f"{size / 1e3:,.2f} s"
+        return f"{grouped(size / 1e3, 2)} s"
     return f"{size:,.1f} ms" if size >= 100 else f"{size:.2f} ms" if size >= 1 else f"{size:.3f} ms"
 
 
 def seconds(value: float) -> str:
     """A time of a log in three digits, in s."""
-    return f"{value:,.1f} s" if abs(value) >= 100 else f"{value:.2f} s" if abs(value) >= 1 else f"{value:.3f} s"
+    return f"{grouped(value, 1)} s" if abs(value) >= 100 else f"{value:.2f} s" if abs(value) >= 1 else f"{value:.3f} s"
 
 
 def signed(delta: float) -> str:
@@ -372,19 +373,19 @@ def moved(delta: float) -> str:
 def percent(ratio: float) -> str:
     """A ratio as a change without its sign: ``18 %``."""
     change = abs(ratio - 1) * 100
-    return f"{change:,.0f} %" if change >= 10 else f"{change:.1f} %"
+    return f"{grouped(change)} %" if change >= 10 else f"{change:.1f} %"
 
 
 def times(ratio: float) -> str:
     """How a time per call changed: ``2.2 times as long``, ``18 % longer``, ``9.0 % less long``."""
     if ratio >= 2:
-        return f"{ratio:.1f} times as long"
+        return f"{grouped(ratio, 1)} times as long"
     return f"{percent(ratio)} longer" if ratio >= 1 else f"{percent(ratio)} less time"
 
 
 def count(value: float) -> str:
     """A number of calls for a sentence."""
-    return f"{value:,.0f}" if value >= 100 or float(value).is_integer() else f"{value:,.1f}"
+    return grouped(value, 0 if value >= 100 or float(value).is_integer() else 1)
 
 
 def short(name: Value, length: int = _NAME_LENGTH) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from rlcompare.compare.records import HealthLevel
 from rlcompare.model.diff import Symptom
+from rlcompare.model.digits import grouped
 from rlcompare.model.words import RuleSeverity
 
 WINDOW = 5
@@ -143,7 +144,7 @@ class Pair:
 
 def show(value: float | None) -> str:
     """A value in a sentence."""
-    return "unknown" if value is None else f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+    return "unknown" if value is None else grouped(value) if abs(value) >= 1000 else f"{value:.3g}"
 
 
 def levels_of(rows: Sequence[HealthLevel]) -> dict[str, Level]:

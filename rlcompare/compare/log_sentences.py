@@ -9,6 +9,7 @@ from rlcompare.compare.log_tells import BATCHES, CALLS, SLOWEST, TURNS, amount_t
 from rlcompare.compare.log_work import is_more_than_luck
 from rlcompare.compare.timers import TrainingLog
 from rlcompare.compare.training import TOTAL
+from rlcompare.model.digits import grouped
 
 
 def _work_text(log: TrainingLog, delta: float) -> tuple[str, str, str]:
@@ -55,7 +56,9 @@ def _imbalance_text(log: TrainingLog, delta: float) -> tuple[str, str, str]:
     if busiest is None:
         return "by the imbalance between ranks", "metrics", "global_seqlen/mean"
     before, after = busiest[1].baseline / mean.baseline, busiest[1].new / mean.new
-    text = f"by imbalance: the busiest rank has {after:.2f} times the mean tokens instead of {before:.2f}"
+    text = (
+        f"by imbalance: the busiest rank has {grouped(after, 2)} times the mean tokens instead of {grouped(before, 2)}"
+    )
     return text, "metrics", busiest[0]
 
 

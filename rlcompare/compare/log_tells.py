@@ -19,6 +19,7 @@ from rlcompare.compare.timers import (
     Change,
     TrainingLog,
 )
+from rlcompare.model.digits import grouped
 
 GENERATION = "generate_sequences"
 
@@ -278,4 +279,4 @@ def _change_of(before: object, after: object) -> float:
 
 def amount_text(value: float) -> str:
     """A number for a sentence."""
-    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+    return grouped(value) if abs(value) >= 100 else f"{value:.3g}"

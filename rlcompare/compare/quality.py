@@ -16,6 +16,7 @@ from rlcompare.compare.rollups import Rollups
 from rlcompare.compare.runs import known
 from rlcompare.compare.training import profiled_steps
 from rlcompare.model.diff import TIMERS_OVERLAP, Delta, Finding, RunEvent
+from rlcompare.model.digits import grouped
 from rlcompare.model.words import SIDES, EventKind, Severity, SideName
 
 INFO, CAUTION = Severity.INFO, Severity.CAUTION
@@ -175,7 +176,7 @@ def _partly_known(rows: Sequence[records.PartlyKnown]) -> list[Finding]:
 
 
 def _gap(gap: records.ReportedGap) -> Finding:
-    reported, ours = (f"{ns / 1e6:,.3f} ms" for ns in (gap.reported_ns, gap.ours_ns))
+    reported, ours = (f"{grouped(ns / 1e6, 3)} ms" for ns in (gap.reported_ns, gap.ours_ns))
     text = (
         f"the profiler reported {reported} of {gap.what} in step {gap.step}, but its events give {ours}"
         f" ({gap.times} such {'case' if gap.times == 1 else 'cases'}); the events were used."
@@ -203,7 +204,7 @@ def _other_unit(speed: Sequence[records.MetricSample]) -> list[Finding]:
     if not 0 < OTHER_UNIT * min(means) < max(means):
         return []
     times = max(means) / min(means)
-    text = f"{SPEED} is {times:,.0f} times that of the other side. It should be in seconds: are these milliseconds?"
+    text = f"{SPEED} is {grouped(times)} times that of the other side. It should be in seconds: are these milliseconds?"
     return [_finding("other_unit", SIDES[means.index(max(means))], CAUTION, text)]
 
 
@@ -248,7 +249,7 @@ def _one_long_step(series: records.RunSeries) -> str:
     others = [seconds for step, seconds in counted if longest and step != longest[0]]
     if longest is None or len(others) < 2 or stdev(others) > VARIES * fmean(others):
         return ""
-    return f"step {longest[0]} takes {longest[1]:,.1f} s, the others {fmean(others):,.1f} s."
+    return f"step {longest[0]} takes {grouped(longest[1], 1)} s, the others {grouped(fmean(others), 1)} s."
 
 
 def _tests_and_saves(sample: records.MetricSample, events: Sequence[RunEvent]) -> str:
@@ -259,7 +260,7 @@ def _tests_and_saves(sample: records.MetricSample, events: Sequence[RunEvent]) -
         if event.what == EventKind.TEST_OR_SAVE and (event.side, event.run) == (sample.side, sample.run):
             part = min(event.steps / sample.steps, 1.0)
             rest -= part * (1 - part) * event.delta**2
-            words.append(f"{event.steps} steps test or save a checkpoint and take {event.delta:.1f} s more")
+            words.append(f"{event.steps} steps test or save a checkpoint and take {grouped(event.delta, 1)} s more")
     return " and ".join(words) if rest < (VARIES * sample.value) ** 2 else ""
 
 
@@ -356,7 +357,7 @@ def _uneven(steps: records.UnevenSteps, given: Mapping[SideName, SideInput]) -> 
 
 
 def _overlap(phase: records.TrainingPhase, given: Mapping[SideName, SideInput]) -> Finding:
-    beyond, step = (f"{ns / 1e9:,.2f} s" for ns in (phase.beyond_ns, phase.step_ns))
+    beyond, step = (f"{grouped(ns / 1e9, 2)} s" for ns in (phase.beyond_ns, phase.step_ns))
     text = (
         f"its timers overlap: the phases take {beyond} more than timing_s/step ({step}), so they do not add up to the"
         " step, and the time outside of them is unknown (shown as 0)."
@@ -366,7 +367,7 @@ def _overlap(phase: records.TrainingPhase, given: Mapping[SideName, SideInput]) 
 
 def _longer(side: SideName, outside_ns: float) -> Finding:
     text = (
-        f"the profile is {-outside_ns / 1e6:,.1f} ms longer than timing_s/step of the profiled steps: it also"
+        f"the profile is {grouped(-outside_ns / 1e6, 1)} ms longer than timing_s/step of the profiled steps: it also"
         " covers work after the step, such as testing or a checkpoint."
     )
     return _finding("profile_longer", side, CAUTION, text)

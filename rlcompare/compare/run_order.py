@@ -16,6 +16,7 @@ from statistics import fmean, median, stdev
 
 from rlcompare.compare.replicates import SIDE_NAMES
 from rlcompare.model.diff import Delta, Finding, Side
+from rlcompare.model.digits import grouped
 from rlcompare.model.words import SIDES, Severity, SideName
 
 APART = 0.5
@@ -87,7 +88,7 @@ def _drift(sides: Mapping[SideName, Side], headline: Delta) -> list[Finding]:
     word = "grew" if size > 0 else "fell"
     text = (
         f"Drift: from the first to the last run of a side ({_span(seconds)}), {headline.metric} {word} by"
-        f" {abs(size) * 100:.1f} %, although the side is the same (by chance at most once in"
+        f" {grouped(abs(size) * 100, 1)} %, although the side is the same (by chance at most once in"
         f" {min(1 / odds, 1e6):,.0f} times)."
     )
     return [Finding("runs.drift", None, None, Severity.CAUTION, text)]

@@ -16,6 +16,7 @@ from rlcompare.compare.off_policy import off_policy_symptoms
 from rlcompare.compare.records import HealthLevel, RunFact, Training
 from rlcompare.compare.runs import overlap
 from rlcompare.model.diff import Symptom
+from rlcompare.model.digits import grouped
 from rlcompare.model.words import SIDES, RuleSeverity, SideName
 
 ERROR, WARN = RuleSeverity.ERROR, RuleSeverity.WARN
@@ -266,7 +267,7 @@ def _reward(pair: Pair) -> Iterator[Symptom]:
         return
     is_end = not goes_on or (before, now) == ends or shared[1] == new.finish
     lasts = is_end or (None not in ends and _has_fallen(pair, ends[0] or 0.0, ends[1] or 0.0, FALL[0], 1.0))
-    change = f" ({(now / before - 1) * 100:+.1f} %)" if min(before, now) > 0 else ""
+    change = f" ({grouped((now / before - 1) * 100, 1, '+')} %)" if min(before, now) > 0 else ""
     text = f"{new.given} ends at {show(now)}, the baseline's at {show(before)}{change}"
     if not is_end:
         text = f"{new.given} is {show(now)} where the baseline ends at {show(before)}{change}"

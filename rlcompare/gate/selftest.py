@@ -22,6 +22,7 @@ from rlcompare.gate.rules import judge
 from rlcompare.gate.units import converted
 from rlcompare.gate.vocabulary import mistyped_for
 from rlcompare.model.diff import SYMPTOMS, Delta, Diff, Symptom
+from rlcompare.model.digits import grouped
 from rlcompare.model.verdict import GateResult, Policy, Rule, Verdict
 from rlcompare.model.words import Polarity, RuleSeverity, Status
 
@@ -147,7 +148,7 @@ def _of_limit(rule: Rule, delta: Delta, bench: _Bench) -> Trial:
 def _of_change(rule: Rule, delta: Delta, bench: _Bench, trial: Trial) -> Trial:
     base, limit = delta.baseline or 0.0, _tolerated(rule, delta)
     if limit > _MOST * abs(base) > 0:
-        problem = f"a change of {limit / abs(base):,.0f} times the baseline is within the limits"
+        problem = f"a change of {grouped(limit / abs(base))} times the baseline is within the limits"
         return replace(trial, problem=problem, too_small=True)
     bounds, sign = bounds_of(delta), -1 if delta.polarity == Polarity.HIGHER else 1
     equal = bench.verdict(rule, scaled(delta, base))[0]

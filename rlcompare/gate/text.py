@@ -7,6 +7,7 @@ import math
 from rlcompare.compare.runs import known
 from rlcompare.gate.decision import MOST_RUNS, Decision
 from rlcompare.model.diff import Delta
+from rlcompare.model.digits import grouped
 from rlcompare.model.size import in_binary_unit
 from rlcompare.model.verdict import Rule
 from rlcompare.model.words import SIDES, Polarity
@@ -134,4 +135,4 @@ def _each(pair: list[float | None], unit: str) -> list[str]:
 
 def _size(value: float) -> str:
     size, unit = in_binary_unit(value)
-    return f"{number(size) if unit == 'B' else f'{size:,.2f}'} {unit}"
+    return f"{number(size) if unit == 'B' else grouped(size, 2)} {unit}"

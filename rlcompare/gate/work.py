@@ -14,6 +14,7 @@ from rlcompare.compare.names import TOKEN_RATE
 from rlcompare.compare.overall import SPEED
 from rlcompare.compare.training import BESIDE_TOKENS, GENERATION, RESPONSE, TOTAL
 from rlcompare.model.diff import OF_WORK, Delta, Diff, Samples
+from rlcompare.model.digits import grouped
 from rlcompare.model.words import SIDES, Polarity, SideName
 
 MATTERS = 0.01
@@ -107,4 +108,4 @@ def work_text(diff: Diff) -> str:
 
 
 def _percent(factor: float) -> str:
-    return f"{round((factor - 1) * 100, 1) + 0.0:+,.1f} %"
+    return f"{grouped(round((factor - 1) * 100, 1) + 0.0, 1, '+')} %"

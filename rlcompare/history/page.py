@@ -16,6 +16,7 @@ from rlcompare.history.levels import Level
 from rlcompare.history.records import Run, Series
 from rlcompare.history.text import commit_text, minute
 from rlcompare.language import tr, trn
+from rlcompare.model.digits import grouped
 from rlcompare.report.cells import Cell, Column
 from rlcompare.report.charts.axis import WHOLE, round_step
 from rlcompare.report.table import cell_text
@@ -213,7 +214,11 @@ def _finding(numbers: Sequence[int], levels: Sequence[Level], unit: str) -> str:
 
 
 def _change(before: Level, after: Level) -> str:
-    return f" ({100 * (after.value / before.value - 1):+.1f} %)" if before.value > 0 and after.value >= 0 else ""
+    return (
+        f" ({grouped(100 * (after.value / before.value - 1), 1, '+')} %)"
+        if before.value > 0 and after.value >= 0
+        else ""
+    )
 
 
 def _levels_table(place: int, numbers: Sequence[int], levels: Sequence[Level], unit: str) -> Table:

@@ -8,6 +8,7 @@ from datetime import datetime, timezone
 from rlcompare.history.changes import Change, Found, MetricChange
 from rlcompare.history.environment import divides
 from rlcompare.history.records import OK, Acknowledged, Added, Run, Value
+from rlcompare.model.digits import grouped
 from rlcompare.report.output import Line
 from rlcompare.report.table import cell_text, table_lines
 from rlcompare.text import safe_text
@@ -128,7 +129,7 @@ def _short_text(change: MetricChange) -> str:
 
 def _percent(change: MetricChange, before: str, after: str) -> str:
     ratio = change.ratio
-    return "" if ratio is None else f"{before}{100 * (ratio - 1):+.1f} %{after}"
+    return "" if ratio is None else f"{before}{grouped(100 * (ratio - 1), 1, '+')} %{after}"
 
 
 def _difference_text(key: str, before: str | None, after: str | None) -> str:

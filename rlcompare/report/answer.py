@@ -17,6 +17,7 @@ from rlcompare.errors import ExitCode
 from rlcompare.gate.decision import Decision, Limits, decide
 from rlcompare.language import mark, tr, trn
 from rlcompare.model.diff import RUNS_OVERLAP, Delta, Diff
+from rlcompare.model.digits import grouped
 from rlcompare.model.verdict import GateResult, Policy, Verdict
 from rlcompare.model.words import SIDES, Comparable, EvidenceMode, Polarity, RuleSeverity, Status
 from rlcompare.report import quantity
@@ -132,10 +133,10 @@ def _change(delta: Delta) -> str:
         return f"{safe_text(metric, 40)} {quantity.change(ratio)}"
     if metric in _STEPS:
         if ratio >= _TIMES_FROM:
-            return tr("{times} times as long per step", times=f"{ratio:,.1f}")
+            return tr("{times} times as long per step", times=grouped(ratio, 1))
         return tr("{size} slower", size=size) if ratio > 1 else tr("{size} less time per step", size=size)
     if ratio >= _TIMES_FROM:
-        return tr("{name} takes {times} times as long", name=name, times=f"{ratio:,.1f}")
+        return tr("{name} takes {times} times as long", name=name, times=grouped(ratio, 1))
     return (
         tr("{name} takes {size} longer", name=name, size=size)
         if ratio > 1
@@ -221,7 +222,7 @@ def _interval(decision: Decision) -> str:
 
 
 def _percent(change: float) -> str:
-    return f"{round(change * 100, 1) + 0.0:+,.1f} %"
+    return f"{grouped(round(change * 100, 1) + 0.0, 1, '+')} %"
 
 
 def _runs(delta: Delta) -> str:

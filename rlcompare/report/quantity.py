@@ -13,6 +13,7 @@ from typing import TypeGuard, overload
 
 from rlcompare.language import mark, tr
 from rlcompare.model.diff import Value
+from rlcompare.model.digits import LARGE, grouped
 from rlcompare.model.size import in_binary_unit
 from rlcompare.text import safe_text
 
@@ -25,7 +26,6 @@ _NOT_ZERO = re.compile("[1-9]")
 SECONDS_FROM = 10_000.0
 """Times of at least this many milliseconds are shown in seconds."""
 
-_LARGE = 1e15
 _MOST_DECIMALS = 9
 
 
@@ -63,10 +63,10 @@ def amount(value: Value, unit: str, decimals: int | None = None) -> str:
         return safe_text(value)
     if unit == "bytes":
         return _bytes(value)
-    if abs(value) >= _LARGE:
+    if abs(value) >= LARGE:
         return f"{value:.4g}"
     if unit in _TIME_UNITS:
-        return _no_minus_zero(f"{value:,.{lone_decimals(value) if decimals is None else decimals}f}")
+        return _no_minus_zero(grouped(value, lone_decimals(value) if decimals is None else decimals))
     return _general(value)
 
 
@@ -147,7 +147,7 @@ def change(ratio: float | None) -> str:
     if ratio is None:
         return tr(FROM_ZERO)
     if ratio >= _TIMES_FROM:
-        return f"×{ratio:,.{1 if ratio >= 10 else 2}f}"
+        return f"×{grouped(ratio, 1 if ratio >= 10 else 2)}"
     text = f"{(ratio - 1) * 100:+.1f} %"
     return "0.0 %" if text in ("+0.0 %", "-0.0 %") else text
 
@@ -177,7 +177,7 @@ def _general(value: float) -> str:
         return f"{int(value):,}"
     size = abs(value)
     if size >= 1000:
-        return f"{value:,.1f}"
+        return grouped(value, 1)
     return f"{value:.4g}"
 
 
@@ -186,7 +186,7 @@ def _bytes(value: float, like: float | None = None) -> str:
     size, unit = in_binary_unit(like or value)
     if like:
         size *= value / like
-    return _no_minus_zero(f"{size:,.{0 if unit == 'B' else 2}f} {unit}")
+    return _no_minus_zero(f"{grouped(size, 0 if unit == 'B' else 2)} {unit}")
 
 
 def _is_something(text: str) -> bool:

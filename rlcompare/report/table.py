@@ -5,11 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from rlcompare.model.digits import LARGE, grouped
 from rlcompare.text import NAME_LIMIT, fit, fit_names, pad, safe_text, width_of
 
 ABSENT = "-"
 TEXT_WIDTH = 60
 """Default maximum width of a text, in columns."""
+_POWERS_FROM = 1e21
+"""Larger numbers of a query are shown in powers of ten; up to here fit times in ns since 1970."""
 
 
 def table_lines(
@@ -47,7 +50,7 @@ def _is_whole(value: object) -> bool:
 
 
 def _counted(value: object) -> object:
-    return int(value) if isinstance(value, float) else value
+    return int(value) if isinstance(value, float) and abs(value) < LARGE else value
 
 
 def cell_text(value: object, thousands: bool, text_width: int) -> str:
@@ -67,4 +70,6 @@ def _decimal(value: float, thousands: bool) -> str:
         return str(value)
     if value and abs(value) < 0.001:
         return f"{value:.3g}"
-    return f"{value:,.3f}" if thousands else f"{value:.3f}"
+    if thousands:
+        return grouped(value, 3)
+    return f"{value:.3f}" if abs(value) < _POWERS_FROM else str(value)
