@@ -97,7 +97,7 @@ def _no_number(text: str) -> float:
 
 
 def _diff(places: Places, random: Random) -> list[list[str]]:
-    return [["diff", "-q", "-d", str(places.mutant), "-bp", str(places.sound), "-o", str(places.out), "--no-cache"]]
+    return [["diff", "-q", "-d", str(places.mutant), "-bp", str(places.sound), "-o", str(places.out)]]
 
 
 def _no_more(outcome: Outcome) -> Iterator[str]:

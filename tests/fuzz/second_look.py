@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from glob import escape
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +44,8 @@ def differences(document: Document, mutant: Path, places: Places, scratch: Path)
     if len(runs) != 1:
         return
     (run,) = runs
-    for arguments in (["sql", "-q", str(mutant), STEPS, "--format", "json"], ["show", "-q", str(mutant), "--json"]):
+    store = _store(mutant, scratch) or _store(Path(document["new"]["runs"][run]["path"]), scratch) or mutant
+    for arguments in (["sql", "-q", str(store), STEPS, "--format", "json"], ["show", "-q", str(mutant), "--json"]):
         outcome = run_forked(arguments, places, scratch)
         if outcome.code == 2 and _CHOOSE in outcome.err:
             return  # a diff takes copies of a run for one
@@ -53,6 +55,12 @@ def differences(document: Document, mutant: Path, places: Places, scratch: Path)
             yield from (f"steps overlap, or have one number: {step}" for step in json.loads(outcome.out)[:_SHOWN])
         else:
             yield from of_times(json.loads(outcome.out)["steps"], document, run)
+
+
+def _store(run: Path, scratch: Path) -> Path | None:
+    """The store that the diff has put into the cache; ``sql`` would make another one for a profile, with its events."""
+    found = list((scratch / "cache").glob(f"{escape(run.name)}-{'[0-9a-f]' * 32}.duckdb"))
+    return found[0] if len(found) == 1 else None
 
 
 def _is_of(path: str, mutant: Path) -> bool:

@@ -65,7 +65,7 @@ def profile_kind(name: str, write: Callable[[Path], None], mutators: Sequence[Mu
 
 
 def _diff(places: Places, random: Random) -> list[list[str]]:
-    options = ["-q", "-d", str(places.mutant), "-bp", str(places.home / STORE), "-o", str(places.out), "--no-cache"]
+    options = ["-q", "-d", str(places.mutant), "-bp", str(places.home / STORE), "-o", str(places.out)]
     return [["diff", *options]]
 
 
