@@ -114,6 +114,25 @@ def test_a_later_schema_and_a_cut_file_are_told(tmp_path: Path) -> None:
         store_of(cut, tmp_path / "cut.duckdb")
 
 
+SPACES = b" " * (260 << 20)
+"""More than a snapshot may have whose end does not show that it is complete."""
+
+
+def test_a_large_snapshot_is_read(tmp_path: Path) -> None:
+    large = tmp_path / "memory.json"
+    large.write_bytes(json.dumps(snapshot()).encode()[:-1] + SPACES + b"}\n")
+    assert rows(store_of(large, tmp_path / "run.duckdb"), "SELECT count(*) FROM memory") == [(2,)]
+
+
+@pytest.mark.parametrize("name", ["cut.json", "bomb.json.gz"])
+def test_a_file_that_only_seems_large_takes_little_memory(tmp_path: Path, name: str) -> None:
+    document = json.dumps(snapshot()).encode()[:-1] + SPACES
+    path = tmp_path / name
+    path.write_bytes(gzip.compress(document + b"}", 1) if path.suffix == ".gz" else document)
+    with pytest.raises(InputError, match=r"it is cut or damaged, or its JSON is larger than 256 MiB"):
+        store_of(path, tmp_path / "run.duckdb")
+
+
 def torchs_own() -> dict[str, Any]:
     """What torch.cuda.memory._snapshot() gives: device 1 reserves 4096 bytes, gives 2 kB away and takes them back."""
 

@@ -28,6 +28,12 @@ _REMEDY = "Copy it again, or run it again"
 _TORCHS_OWN = re.compile(rb'\{\s*"(?:segments|device_traces)"\s*:\s*\[')
 _RANK_IN_NAME = re.compile(r"(?:^|_)rank(\d{1,9})(?=[_.])")
 _DEVICE = re.compile(r"cuda:(\d{1,4})")
+_MOST_BYTES, _USUAL_BYTES = 2**30, 2**28
+"""Maximum bytes of a snapshot, and of one whose end does not show that it is complete. DuckDB reads it as one object,
+and takes twice this size in memory."""
+_MOST_RATIO = 200
+"""Maximum compression ratio of a large snapshot."""
+_TAIL_BYTES = 4096
 
 
 def capture_of_snapshot(path: Path) -> CaptureInput:
@@ -76,18 +82,41 @@ def fill(
     db.set_variable(con, "memory_file", db.pattern_of(path))
     db.set_variable(con, "memory_device", int(device.group(1)) if device else None, "INTEGER")
     try:
+        most = _most_bytes(path)
+        db.set_variable(con, "snapshot_bytes", most)
         form = "memory" if schema == _SCHEMA else "snapshot"
         db.run(con, resources.sql(f"sources/torch_memory/{form}"))
     except db.NOT_THE_INPUT:
         raise
-    except duckdb.Error as error:
-        raise InputError(path, f"it cannot be read ({db.first_line(error)})", _REMEDY) from error
+    except (duckdb.Error, OSError) as error:
+        problem = f"it cannot be read ({db.first_line(error)})"
+        if "maximum_object_size" in problem:
+            problem = f"it is cut or damaged, or its JSON is larger than {most >> 20} MiB"
+        raise InputError(path, problem, _REMEDY) from error
     if capture.info.get("is_complete") is False:
         message = (
             f"{path.name}: its oldest events were dropped; raise tool_config.torch_memory.trace_alloc_max_entries "
             "to keep them"
         )
         report(Finding("warning", "memory_cut", message, capture_id))
+
+
+def _most_bytes(path: Path) -> int:
+    """Maximum bytes of the JSON text; the real size of a large one, if its end is as it should be.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    size = path.stat().st_size
+    with path.open("rb") as file:
+        file.seek(max(size - _TAIL_BYTES, 0))
+        tail = file.read(_TAIL_BYTES)
+    if path.suffix == ".gz":
+        whole = int.from_bytes(tail[-4:], "little")  # RFC 1952: ISIZE
+        is_complete = size <= whole <= _MOST_RATIO * size
+    else:
+        whole, is_complete = size, tail.rstrip().endswith(b"}")
+    return min(max(whole, _USUAL_BYTES), _MOST_BYTES) if is_complete else _USUAL_BYTES
 
 
 def is_snapshot(text: bytes) -> bool:

@@ -1,10 +1,10 @@
 -- A memory snapshot of `rlcompare run` (collect/profiler/torch_memory.py): the level after each change, and the allocations. On a GPU, the
 -- level is that of the framework's pool, named PTA as on Ascend.
--- Variables: capture, memory_device (NULL: the host), memory_file.
+-- Variables: capture, memory_device (NULL: the host), memory_file, snapshot_bytes.
 -- Depends on capture.
 -- Run by name: for a snapshot of rlcompare run.
 CREATE OR REPLACE TEMP TABLE memory_document AS
-FROM read_json(getvariable('memory_file'), format = 'unstructured', hive_partitioning = FALSE, maximum_object_size = 1073741824, columns = {
+FROM read_json(getvariable('memory_file'), format = 'unstructured', hive_partitioning = FALSE, maximum_object_size = getvariable('snapshot_bytes'), columns = {
     timeline: 'STRUCT(ts_ns BIGINT, allocated_bytes BIGINT, reserved_bytes BIGINT)[]',
     allocations: 'STRUCT("name" VARCHAR, size_bytes BIGINT, alloc_ns BIGINT, release_ns BIGINT)[]'});
 INSERT INTO memory

@@ -1,9 +1,9 @@
 -- A memory snapshot of torch itself (torch.cuda.memory._snapshot() as JSON): the level after each change, and the allocations. Levels are
 -- counted back from those at the end, because the oldest events may be missing. An allocation ends at the next release of its address.
--- Variables: capture, memory_file.
+-- Variables: capture, memory_file, snapshot_bytes.
 -- Run by name: for a snapshot of torch's own.
 CREATE OR REPLACE TEMP TABLE memory_document AS
-FROM read_json(getvariable('memory_file'), format = 'unstructured', hive_partitioning = FALSE, maximum_object_size = 1073741824, columns = {
+FROM read_json(getvariable('memory_file'), format = 'unstructured', hive_partitioning = FALSE, maximum_object_size = getvariable('snapshot_bytes'), columns = {
     device_traces: 'STRUCT("action" VARCHAR, addr UBIGINT, size BIGINT, time_us BIGINT, frames STRUCT("name" VARCHAR)[])[][]',
     segments: 'STRUCT(device INTEGER, total_size BIGINT, allocated_size BIGINT)[]'});
 CREATE OR REPLACE TEMP TABLE memory_event AS
