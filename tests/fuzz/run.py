@@ -18,6 +18,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from multiprocessing import get_context
+from multiprocessing.sharedctypes import Synchronized
 from pathlib import Path
 
 from tests.fuzz import corpus, forked, kinds
@@ -102,7 +103,8 @@ def _run_all(recipes: Sequence[Recipe], root: Path, options: argparse.Namespace)
     batches = _batches(recipes, 1 if options.recipe or options.corpus else options.batch)
     tasks = [(batch, root / batch[0].kind, root / f"work-{number}", keep) for number, batch in enumerate(batches)]
     end = time.monotonic() + options.minutes * 60 if options.minutes else None
-    with get_context("fork").Pool(options.jobs, _start) as pool:
+    started = get_context("fork").Value("i", 0)
+    with get_context("fork").Pool(options.jobs, _start, (started,)) as pool:
         for results in pool.imap_unordered(_run, tasks):
             for result in results:
                 if result.broken or options.verbose or options.recipe:
@@ -129,10 +131,13 @@ def _batches(recipes: Sequence[Recipe], most: int) -> Iterator[list[Recipe]]:
     yield from filter(None, waiting.values())
 
 
-def _start() -> None:
+def _start(started: Synchronized[int]) -> None:
     forked.import_all()
     cores = sorted(os.sched_getaffinity(0))
-    os.sched_setaffinity(0, {cores[os.getpid() % len(cores)]})  # an input uses one core, so that jobs share nothing
+    with started.get_lock():
+        core = cores[started.value % len(cores)]
+        started.value += 1
+    os.sched_setaffinity(0, {core})  # an input uses one core, so that jobs share nothing
 
 
 def _run(task: tuple[list[Recipe], Path, Path, bool]) -> list[Result]:

@@ -71,8 +71,9 @@ def _link_loop(path: Path, random: Random) -> str:
 def _truncated(path: Path, random: Random) -> str:
     size = path.stat().st_size
     kept = random.choice((1, 15, 16, 99, 100, size // 3, size // 2, size - 1, random.randrange(size + 1)))
-    os.truncate(path, min(kept, size))
-    return f"cut to {min(kept, size)} of {size} bytes"
+    kept = max(min(kept, size), 0)
+    os.truncate(path, kept)
+    return f"cut to {kept} of {size} bytes"
 
 
 def _flipped(path: Path, random: Random) -> str:
