@@ -61,7 +61,12 @@ def run_forked(arguments: Sequence[str], places: Places, scratch: Path) -> Outco
     child = os.fork()
     if not child:
         _be_the_command(arguments, scratch)
-    status, usage = _wait(child, start)
+    try:
+        status, usage = _wait(child, start)
+    except BaseException:  # the run was interrupted: no command may outlive it
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        raise
     out, err = (path.read_text(encoding="utf-8", errors="replace") for path in streams)
     code = None if status is None else os.waitstatus_to_exitcode(status)
     seconds = time.monotonic() - start
@@ -94,6 +99,8 @@ def _be_the_command(arguments: Sequence[str], scratch: Path) -> None:
     code = 71
     try:
         os.setpgid(0, 0)
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
         for number, name in enumerate(("stdin", "stdout", "stderr")):
             path = os.devnull if number == 0 else str(scratch / name)
             opened = os.open(path, os.O_RDONLY if number == 0 else os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)

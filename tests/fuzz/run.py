@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import signal
 import sys
 import tempfile
 import time
@@ -133,6 +134,8 @@ def _batches(recipes: Sequence[Recipe], most: int) -> Iterator[list[Recipe]]:
 
 def _start(started: Synchronized[int]) -> None:
     forked.import_all()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends the pool, which sends SIGTERM
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     cores = sorted(os.sched_getaffinity(0))
     with started.get_lock():
         core = cores[started.value % len(cores)]
