@@ -62,7 +62,9 @@ def poll(folder: Path, memory: mmap.mmap, asked: dict[str, Any], known: int) -> 
             except Exception as error:
                 content = {"is_valid": False}
                 log(f"Dynamic profiler process load json failed, {error} has occur!", "ERROR")
-            memory[:] = (known.to_bytes(4, "little") + json.dumps(content).encode()).ljust(_SIZE)
+            # The time last: a rank that sees it reads the content at once.
+            memory[4:] = json.dumps(content).encode().ljust(_SIZE - 4)
+            memory[:4] = known.to_bytes(4, "little")
         time.sleep(POLL_SECONDS)
 
 

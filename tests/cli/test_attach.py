@@ -43,9 +43,14 @@ class Job:
         self._rlcompare, self.folder, self.results = rlcompare, folder, folder.with_name("result")
         folder.mkdir(exist_ok=True)
         command = [sys.executable, str(Path(__file__).with_name("dynamic_job.py")), str(folder), str(sample)]
-        with output.open("w") as said:
+        self.errors = output.with_suffix(".err")
+        with output.open("w") as said, self.errors.open("w") as errors:
             self.process = subprocess.Popen(
-                [*command, json.dumps(_BEHAVIOUR | behaviour)], stdout=said, start_new_session=True, **_environment()
+                [*command, json.dumps(_BEHAVIOUR | behaviour)],
+                stdout=said,
+                stderr=errors,
+                start_new_session=True,
+                **_environment(),
             )
         ranks = int(str(behaviour.get("ranks", 1)))
         _until(lambda: sum(path.read_text().count("\n") >= 2 for path in folder.glob("log/dp_*.log")) == ranks)
@@ -98,6 +103,7 @@ def start(rlcompare: Command, samples: Path, tmp_path: Path, monkeypatch: pytest
     yield call
     for job in jobs:
         job.end()
+        assert job.errors.read_text() == "", "the job itself failed"
 
 
 def test_where_there_is_no_room_nothing_is_asked(
