@@ -23,6 +23,7 @@ from rlcompare.compare.parts import (
     total,
     whole,
 )
+from rlcompare.compare.synchronisations import synchronisations
 from rlcompare.model.diff import Row
 
 
@@ -62,9 +63,12 @@ def places(evidence: Evidence, basis: Basis, rest: Basis) -> Iterator[Candidate]
             module, facts = in_odd_module(evidence, delta) if kind == COMPUTE else ("", ())
             reason = _reason(evidence, basis, parts) or _outside(evidence, basis, parts) if kind == COMPUTE else ""
             changed = sum(1 for of_name in names.values() if total(of_name.values()))
+            syncs = ""
+            if kind == "idle":
+                syncs, facts = synchronisations(evidence, delta)
             text = (
                 f"{start} {moved(delta)} per step, over {changed} names; the largest is"
-                f" {short(largest)} ({signed(most)}){reason}{module}."
+                f" {short(largest)} ({signed(most)}){reason}{module}{syncs}."
             )
             yield Candidate("kind", whole(parts), text, "account", largest, facts)
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from math import fsum
 
-from rlcompare.compare.evidence import Evidence, count, moved, number, short
+from rlcompare.compare.evidence import Evidence, moved, short
 from rlcompare.compare.parts import BETWEEN_STEPS, FREE, LATE_START, Basis, Candidate, Part, by_name, total, whole
-from rlcompare.model.diff import Row
-from rlcompare.model.words import SIDES
+from rlcompare.compare.synchronisations import synchronisations
 
 MOST_OF = 0.8
 """Part of a kind's change that a few names must make up for them to be named, and not more than its inverse."""
@@ -51,9 +50,6 @@ _NAMELESS = frozenset({"gc"})
 
 _OF_HOST = frozenset({"operator", "python", "launch", "sync", "unknown"})
 """Kinds of waiting for a host that is not ahead of the device."""
-
-LEAST_CALLS, MORE_CALLS = 1.0, 0.1
-"""Change of the calls per step, and as a part of what they were, from which it is told."""
 
 _LARGE, _FEW = 0.2, 3
 """Part of a kind's change from which a name is large, and how many may make it up."""
@@ -105,38 +101,9 @@ def _candidate(
     if name == kind:
         template = template.replace(" ({name})", "").replace("calls {name}", "calls a collective")
 
-    syncs = _synchronisations(evidence, total(parts.values())) if kind in _OF_HOST else None
-    clause = ""
-    if syncs is not None:
-        old, new = (count(number(syncs[side]) or 0.0) for side in SIDES)
-        clause = f"; the host calls {short(str(syncs['name']))} {old} → {new} times per step"
+    clause, syncs = synchronisations(evidence, total(parts.values())) if kind in _OF_HOST else ("", ())
 
     def text(delta: float) -> str:
         return f"{template.format(name=short(name), moved=moved(delta), where=where).removesuffix('.')}{clause}."
 
-    return Candidate(WHAT[kind], whole(parts), text, "account", name, () if syncs is None else (syncs,))
-
-
-def _synchronisations(evidence: Evidence, delta: float) -> Row | None:
-    """The call that waits for the device of which there are most more (or fewer) if the device waits longer (or less).
-
-    After such a call the host is no longer ahead of the device, which waits until the next kernel is launched.
-    """
-    names = {row["name"] for row in evidence.sections["account"].rows if row["kind"] == "sync"}
-    calls = [
-        (str(row["name"]), number(row.get("baseline_calls")) or 0.0, number(row.get("new_calls")) or 0.0)
-        for row in evidence.sections["apis"].rows
-        if row["name"] in names
-    ]
-    more = [
-        (abs(new - old), name, old, new)
-        for name, old, new in calls
-        if (new - old) * delta > 0 and abs(new - old) >= max(LEAST_CALLS, MORE_CALLS * old)
-    ]
-    if not more:
-        return None
-    _, name, old, new = max(more)
-    of_all = fsum(new - old for _, old, new in calls)
-    # A call that took the place of another is none that was added.
-    is_alone = of_all and MOST_OF <= (new - old) / of_all <= 1 / MOST_OF
-    return {"name": name, "baseline": old, "new": new} if is_alone else None
+    return Candidate(WHAT[kind], whole(parts), text, "account", name, syncs)

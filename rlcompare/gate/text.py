@@ -7,7 +7,7 @@ import math
 from rlcompare.compare.runs import known
 from rlcompare.gate.decision import MOST_RUNS, Decision
 from rlcompare.model.diff import Delta
-from rlcompare.model.digits import grouped
+from rlcompare.model.digits import LARGE, grouped
 from rlcompare.model.size import in_binary_unit
 from rlcompare.model.verdict import Rule
 from rlcompare.model.words import SIDES, Polarity
@@ -119,7 +119,7 @@ def quantity(value: float, unit: str) -> str:
 
 def number(value: float) -> str:
     """A number without a unit."""
-    return f"{value:,.0f}" if float(value).is_integer() and abs(value) < 1e15 else f"{value:,.6g}"
+    return f"{value:,.0f}" if float(value).is_integer() and abs(value) < LARGE else f"{value:,.6g}"
 
 
 def _finite(*found: float | None) -> list[float | None]:

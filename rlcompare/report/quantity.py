@@ -64,7 +64,7 @@ def amount(value: Value, unit: str, decimals: int | None = None) -> str:
     if unit == "bytes":
         return _bytes(value)
     if abs(value) >= LARGE:
-        return f"{value:.4g}"
+        return grouped(value)
     if unit in _TIME_UNITS:
         return _no_minus_zero(grouped(value, lone_decimals(value) if decimals is None else decimals))
     return _general(value)

@@ -286,6 +286,23 @@ def test_synchronisations_that_were_added_are_named(calls: dict[str, tuple[float
     assert bool(cause.facts) == bool(told)
 
 
+@pytest.mark.parametrize(("after", "told"), [(73.0, "; the host calls syncDevice 1 → 73 times per step."), (1.0, ".")])
+def test_idle_time_over_many_names_names_the_synchronisations_too(after: float, told: str) -> None:
+    """A call that waits for the device after each layer: the device then waits for whatever comes next."""
+    kinds = ("python", "operator", "launch")
+    account: Account = {(kind, None, f"op{number}"): (1.0, 2.0) for kind in kinds for number in range(8)}
+    account |= {("sync", None, "syncDevice"): (0.1, 0.1), ("compute", None, "k"): (50.0, 50.0)}
+    evidence = evidence_of(account)
+    rows: tuple[Row, ...] = ({"name": "syncDevice", "baseline_calls": 1.0, "new_calls": after},)
+    apis = replace(evidence.sections["apis"], rows=rows)
+    evidence = replace(evidence, sections={**evidence.sections, "apis": apis})
+    basis = basis_of(evidence)
+    assert basis is not None
+    (idle,) = (found for found in places(evidence, basis, basis) if found.what == "kind" and "Idle time" in found.text)
+    assert idle.text == f"Idle time grew by 24.00 ms per step, over 8 names; the largest is op7 (+3.00 ms){told}"
+    assert bool(idle.facts) == (after > 1)
+
+
 @pytest.mark.parametrize(
     ("exposed", "comm", "compute", "told"),
     [
