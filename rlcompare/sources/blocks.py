@@ -7,6 +7,7 @@ import shutil
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 from rlcompare.db import interruption
 from rlcompare.errors import InputError
@@ -16,6 +17,8 @@ GZIP = b"\x1f\x8b"
 
 BLOCK_BYTES = 4 << 20
 _NUL_BYTES = bytes(BLOCK_BYTES)
+_LAST_NUL_BYTES = 16
+"""At most so many NUL bytes at its end belong to a gzip stream: those of its length and its checksum."""
 
 MOST_RATIO = 100
 """Compressed files that expand by more are refused, beyond ``ANY_RATIO_BYTES``: traces expand by up to 30."""
@@ -59,6 +62,8 @@ class Blocks:
             most = most_expanded(self.path.stat().st_size)
             given = 0
             inflater = zlib.decompressobj(31)
+            compressed = _without_padding(first, file)
+            first = next(compressed, b"")
             while first:
                 try:
                     data = inflater.decompress(first, BLOCK_BYTES)
@@ -72,18 +77,32 @@ class Blocks:
                     yield data
                 first = inflater.unconsumed_tail
                 if inflater.eof:  # a file may consist of several gzip members
-                    first = inflater.unused_data or file.read(BLOCK_BYTES)
+                    first = inflater.unused_data or next(compressed, b"")
                     if not first.startswith(GZIP):
                         return
                     inflater = zlib.decompressobj(31)
                 elif not first:
-                    first = file.read(BLOCK_BYTES)
+                    first = next(compressed, b"")
             self.damage = CUT
 
     def _bomb(self, most: int) -> InputError:
         size = self.path.stat().st_size
         problem = f"its {_mib(size)} expand to more than {_mib(most)}, which no profile does"
         return InputError(self.path, problem, "If you trust it, unpack it with gunzip and pass the result")
+
+
+def _without_padding(block: bytes, file: BinaryIO) -> Iterator[bytes]:
+    """The blocks of a compressed file up to NUL bytes at its end, or to a whole block of them.
+
+    gzip may be followed by NUL bytes. Behind a truncated stream, they would be read as gigabytes of content.
+    """
+    while block:
+        following = file.read(BLOCK_BYTES)
+        if following == _NUL_BYTES[: len(following)]:
+            yield block[: len(block.rstrip(b"\0")) + _LAST_NUL_BYTES]
+            return
+        yield block
+        block = following
 
 
 def most_expanded(size: int) -> int:

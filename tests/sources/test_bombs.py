@@ -63,6 +63,26 @@ def test_gigabytes_of_nul_bytes_count_as_a_few(tmp_path: Path) -> None:
     assert mended_text(path, scratch).read_bytes() == EVENTS + b"]}"
 
 
+@pytest.mark.parametrize("padding", [1, 100_000, blocks.BLOCK_BYTES, 3 * blocks.BLOCK_BYTES + 5, 5 << 30])
+def test_nul_bytes_behind_a_compressed_file_are_no_content(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, padding: int
+) -> None:
+    """Behind a truncated stream they are codes of gzip, which stand for up to a thousand times as many bytes."""
+    monkeypatch.setattr(blocks, "ANY_RATIO_BYTES", 2**40)
+    text = b"".join(b'{"name": "%d"},\n' % (number * number % 7919) for number in range(50_000))
+    path = tmp_path / "trace.json.gz"
+    for whole in (True, False):
+        stream = gzip.compress(text) if whole else gzip.compress(text)[:50_000]
+        path.write_bytes(stream)
+        expected = b"".join(Blocks(path))
+        os.truncate(path, len(stream) + padding)
+        padded = Blocks(path)
+        content = b"".join(padded)
+        assert content.startswith(expected)
+        assert len(content) <= len(expected) + (0 if whole else 32_768)
+        assert (padded.damage is None) == whole
+
+
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
 def test_a_mended_text_is_what_was_written_without_nul_bytes(tmp_path: Path, encoding: str) -> None:
     text = "Name,\0é\r\n漢字\0\0,1\n" * 200_000 + "\0" * 3_000_001 + "behind,them"
