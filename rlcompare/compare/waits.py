@@ -20,7 +20,7 @@ _REASONS = {
     "compile": "The time the device waits while the host compiles ({name}) {moved} per step.",
     "collective call": "The time the device waits while the host calls {name} {moved} per step.",
 }
-"""Kinds of waiting that are a cause for each call or operator."""
+"""Kinds of waiting that are a cause for each call or operator, or all together if these are many."""
 
 _WAITS = {
     "copy": "The time the device only copies {moved} per step.",
@@ -64,21 +64,28 @@ WHAT = {kind: kind.replace(" ", "_") for kind in (*_REASONS, *_WAITS)} | {"copy"
 def waits(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
     """The changes of what the device waited for: one candidate for each call of a kind, or for each kind.
 
-    Of kinds whose names are many, the names count if a few of them make up most of its change.
+    Of kinds whose names are many, the names count if a few of them make up most of its change. Otherwise all of the
+    kind is a candidate as well.
     """
     for kind in _REASONS:
         of_kind = basis.of_kind(kind)
-        for name, parts in ({kind: of_kind} if of_kind and kind in _NAMELESS else by_name(of_kind)).items():
+        names = {kind: of_kind} if of_kind and kind in _NAMELESS else by_name(of_kind)
+        for name, parts in names.items():
             yield _candidate(evidence, kind, name, parts, _REASONS[kind])
+        if len(names) > 1 and not _large(kind, names):
+            yield _candidate(evidence, kind, _most(names), of_kind, _REASONS[kind], whole_kind=True)
     for kind in _WAITS:
         parts = basis.of_kind(kind)
         names = by_name(parts)
-        large = _large(kind, names)
+        large = _large(kind, names) if kind in _ONE else []
         for name in large:
             yield _candidate(evidence, kind, name, names[name], _ONE[kind])
         if parts and not large:
-            most = max(names, key=lambda name: (abs(total(names[name].values())), name))
-            yield _candidate(evidence, kind, most, parts, _WAITS[kind], whole_kind=True)
+            yield _candidate(evidence, kind, _most(names), parts, _WAITS[kind], whole_kind=True)
+
+
+def _most(names: Mapping[str, Mapping[int, Part]]) -> str:
+    return max(names, key=lambda name: (abs(total(names[name].values())), name))
 
 
 def _large(kind: str, names: Mapping[str, Mapping[int, Part]]) -> list[str]:
@@ -88,7 +95,7 @@ def _large(kind: str, names: Mapping[str, Mapping[int, Part]]) -> list[str]:
         name for name, parts in names.items() if delta and total(parts.values()) / delta >= _LARGE and name != kind
     ]  # fmt: skip
     held = fsum(total(names[name].values()) for name in large) / delta if large else 0.0
-    return large if kind in _ONE and MOST_OF <= held <= 1 / MOST_OF and len(large) <= _FEW else []
+    return large if MOST_OF <= held <= 1 / MOST_OF and len(large) <= _FEW else []
 
 
 def _candidate(
@@ -98,7 +105,7 @@ def _candidate(
     if not evidence.on_device:
         template = _NO_OPERATOR if kind in ("python", FREE) else template.replace("the device waits", "the step waits")
 
-    if name == kind:
+    if name == kind or whole_kind:
         template = template.replace(" ({name})", "").replace("calls {name}", "calls a collective")
 
     clause, syncs = synchronisations(evidence, total(parts.values())) if kind in _OF_HOST else ("", ())

@@ -111,9 +111,9 @@ def run_batch(recipes: Sequence[Recipe], kind: Kind, home: Path, scratch: Path, 
             shutil.copytree(places.sound, folder, symlinks=True)
             used, done = _mutate(recipe, kind, folder)
             is_harmless &= all(mutator.harmless for mutator in used)
+            again += [folder] if _is_looked_at_again(recipe, kind) else []
             recipe = replace(recipe, mutators=tuple(mutator.name for mutator in used))
             results.append(Result(recipe, tuple(done), (0,), (), 0))
-            again += [folder] if _is_looked_at_again(recipe, kind) else []
         outcomes, broken = _run(kind, [kind.batch(places)], places, scratch, is_harmless, again)
     if not broken and outcomes[0].code == 0:
         return [replace(result, seconds=outcomes[0].seconds / len(results)) for result in results]

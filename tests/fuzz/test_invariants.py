@@ -215,3 +215,8 @@ class TestShow:
 
     def test_ranks_that_lack_a_step(self) -> None:
         assert list(of_times(self.steps(ranks=2), document(), 0)) == []
+
+    def test_phases_that_may_lack_a_step(self) -> None:
+        finding = {"key": "steps_by_order", "message": "New side: verl does not name the training step here"}
+        by_order = {**document(), "quality": [finding]}
+        assert list(of_times(self.steps(compute_ms=5.5), by_order, 0)) == []

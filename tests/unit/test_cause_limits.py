@@ -57,7 +57,7 @@ def test_three_operators_are_named_and_four_are_a_place(operators: int, expected
 def test_a_set_that_holds_four_fifths_of_a_place_is_named_for_it(one: float, what: str) -> None:
     """Of 100 ms a kernel holds 50, idle time 28, and communication 22, most of it one kind of collective."""
     account: Account = {("compute", None, "a"): (50.0, 100.0), ("comm", None, "all_reduce"): (5.0, 5.0 + one)}
-    account |= {("sync", None, f"call {number}"): (1.0, 3.0) for number in range(14)}
+    account |= {(kind, None, f"call {number}"): (1.0, 3.0) for kind in ("sync", "alloc") for number in range(7)}
     account |= {("comm", None, f"kind {number}"): (5.0, 5.0 + (22 - one) / 4) for number in range(4)}
     assert [cause.what for cause in causes_of(account)[0]] == ["operator_time", "kind", what]
 
@@ -163,6 +163,19 @@ def test_a_few_operators_that_the_device_waits_for_are_named(shares: list[float]
     account |= {("operator", None, f"small {number}"): (1.0, 1.0 + 10 * small) for number in range(20)}
     first = causes_of(account)[0][0]
     assert ("waits for op " if named else "waits for operators on the host") in first.text
+
+
+@pytest.mark.parametrize(("names", "texts"), [
+    (60, ["The time the device waits while the host compiles grew by 12.00 ms per step."]),
+    (2, ["The time the device waits while the host compiles (pass 1) grew by 6.00 ms per step.",
+         "The time the device waits while the host compiles (pass 0) grew by 6.00 ms per step."]),
+])  # fmt: skip
+def test_many_calls_of_one_kind_are_one_cause(names: int, texts: list[str]) -> None:
+    """A compiler has hundreds of passes, none of which takes a fifth of its time."""
+    account: Account = {("compile", None, f"pass {number}"): (0.0, 12.0 / names) for number in range(names)}
+    causes, rest = causes_of(account | {("compute", None, "k"): (50.0, 50.0)})
+    assert [cause.text for cause in causes] == texts
+    assert rest is not None and rest.share == pytest.approx(0.0, abs=1e-9)
 
 
 @pytest.mark.parametrize(("less", "named"), [(2.4, True), (2.6, False)])
