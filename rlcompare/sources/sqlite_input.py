@@ -26,6 +26,8 @@ from rlcompare.sources.content import DAMAGED
 
 MAGIC = b"SQLite format 3\x00"
 _LOG_HEADER = 32
+_READ_AS_ROLLBACK = 1
+"""The read version of a database that is not in WAL mode (https://www.sqlite.org/fileformat.html)."""
 
 Failure = tuple[str, str]
 """A table or one of our statements, and why it could not be read."""
@@ -54,8 +56,8 @@ def readable_copy(path: Path, scratch: Path) -> Path:
 def is_readable_in_place(path: Path) -> bool:
     """Whether opening a database, read-only, writes nothing beside it.
 
-    A database in WAL mode (bytes 18 and 19 of the header) gets ``-wal`` and ``-shm`` files even from a read-only
-    connection, and one with a rollback journal beside it would be rolled back.
+    A database in WAL mode gets ``-wal`` and ``-shm`` files even from a read-only connection, and one with a rollback
+    journal beside it would be rolled back. How it is read, byte 19 of its header says alone.
 
     Raises:
         InputError: the file cannot be read or is not an SQLite database.
@@ -68,7 +70,7 @@ def is_readable_in_place(path: Path) -> bool:
     if header[:16] != MAGIC or len(header) < 100:
         problem = "is not an SQLite database, or is truncated"
         raise InputError(path, problem, "Copy it again, or parse the profile again")
-    return header[18:20] != b"\x02\x02" and not any(file.exists() for file in _beside(path))
+    return header[19] == _READ_AS_ROLLBACK and not any(file.exists() for file in _beside(path))
 
 
 def _beside(path: Path) -> list[Path]:

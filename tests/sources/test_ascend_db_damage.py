@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -67,6 +67,19 @@ def test_a_database_that_insight_opened_gives_the_same_numbers(profile: Path, tm
     found = listing(profile)
     # THEN the numbers are the same, and nothing was written beside it
     assert rows(store_of(profile, tmp_path / "b.duckdb"), FACTS) == before
+    assert listing(profile) == found
+
+
+@pytest.mark.parametrize("name", ["ascend_pytorch_profiler_0.db", "analysis.db"])
+@pytest.mark.parametrize("versions", [b"\x03\x02", b"\x01\x02", b"\x02\x01", b"\x00\x00", b"\xff\xff"])
+def test_odd_versions_in_the_header_write_nothing(profile: Path, tmp_path: Path, name: str, versions: bytes) -> None:
+    """The read version alone decides whether SQLite opens a log beside a database."""
+    (path,) = profile.rglob(name)
+    content = path.read_bytes()
+    path.write_bytes(content[:18] + versions + content[20:])
+    found = listing(profile)
+    with suppress(InputError):
+        store_of(profile, tmp_path / "a.duckdb")
     assert listing(profile) == found
 
 

@@ -358,6 +358,26 @@ def test_communication_json_alone_gives_collectives_with_steps(tmp_path: Path) -
     assert reading.rows("SELECT step FROM stage_step") == [(13,)]
 
 
+@pytest.mark.parametrize(
+    ("transit", "wait", "told"),
+    [
+        (1.25, 0.75, (1_250_000, 750_000)),
+        (1.25, 1.2509, (1_250_000, 1_250_000)),  # rounded
+        (2.5009, 0, (2_500_000, 0)),
+        (1.25, 1.2521, (None, None)),  # of another time than the operator
+        (2.6, 0, (None, None)),
+        (0, 2.5, (None, 2_500_000)),
+        (0, 2.6, (None, None)),
+    ],
+)
+def test_reported_transit_and_wait_fit_into_the_operator(
+    tmp_path: Path, transit: float, wait: float, told: tuple[int | None, int | None]
+) -> None:
+    document = {"step1": {"collective": {"hcom_allReduce__128_4_1": operator(100.0, 2.5, transit, wait, 8.5)}}}
+    reading = read(tmp_path, {"communication": json.dumps(document)})
+    assert reading.rows("SELECT transit_ns, wait_ns FROM stage_collective") == [told]
+
+
 def test_the_hash_of_a_group_is_that_of_real_profiles(profiles: Path) -> None:
     # GIVEN the hashes that the operators of four ranks carry, and the groups that their metadata list
     for rank in range(4):

@@ -1,6 +1,7 @@
 -- Collectives, and the tasks that they are made of. They are listed in kernel_details.csv (with their step), else in the trace, else in
 -- communication.json. The other files add what they know of the same operator. Times come from the trace if it has the operator, because
--- the CSV cuts off digits. Transit and wait times come from the tasks, else from communication.json, else they are unknown (Level0).
+-- the CSV cuts off digits. Transit and wait times come from the tasks, else from communication.json if they fit into the operator's duration (to a microsecond),
+-- else they are unknown (Level0).
 -- A group has the name of its thread in the trace, else the hash of its name. profiler_metadata.json lists its members, under a name with
 -- that hash. The three digits in an operator's name are the last three of the hash.
 -- Variables: capture, text_device.
@@ -26,9 +27,12 @@ WITH listed AS (
     FROM numbered AS n
     ASOF LEFT JOIN (SELECT *, coalesce(getvariable('text_device'), device_id, -1) AS device FROM trace_comm WHERE whole) AS t
       ON t.name = n.name AND t.device = n.device AND n.latest_ns >= t.start_ns
+), timed AS (
+    SELECT *, CASE WHEN is_traced THEN traced_start_ns ELSE start_ns END AS from_ns, CASE WHEN is_traced THEN traced_end_ns ELSE end_ns END AS until_ns FROM traced
 ), reported AS (
-    SELECT t.*, c.transit_ns, c.wait_ns, c.size_bytes, c.start_ns >= t.start_ns - 1000 AS is_reported
-    FROM traced AS t ASOF LEFT JOIN text_communication AS c ON c.name = t.name AND t.latest_ns >= c.start_ns
+    SELECT t.*, t.until_ns - t.from_ns AS length_ns, c.transit_ns, c.wait_ns, c.size_bytes, c.start_ns >= t.start_ns - 1000 AS is_reported,
+           t.until_ns - t.from_ns IS NULL OR coalesce(TRY(coalesce(c.transit_ns, 0) + coalesce(c.wait_ns, 0) <= t.until_ns - t.from_ns + 1000), false) AS fits
+    FROM timed AS t ASOF LEFT JOIN text_communication AS c ON c.name = t.name AND t.latest_ns >= c.start_ns
 ), by_name AS (
     SELECT name, any_value(group_hash) AS group_hash FROM text_communication WHERE group_hash IS NOT NULL GROUP BY name
 ), by_digits AS (
@@ -39,10 +43,12 @@ WITH listed AS (
 SELECT r.id, r.device_id, r.name, r.op_type, r.step, CASE WHEN r.is_traced THEN r.pid END AS pid, CASE WHEN r.is_traced THEN r.tid END AS tid,
        CASE WHEN r.is_traced THEN r.group_tid END AS group_tid, CASE WHEN r.is_traced THEN r.traced_device_id END AS traced_device_id,
        CASE WHEN r.is_traced THEN r.group_name END AS thread_name, coalesce(n.group_hash, d.group_hash) AS group_hash, nullif(r.digits, '') AS digits,
-       CASE WHEN r.is_traced THEN r.traced_start_ns ELSE r.start_ns END AS start_ns, CASE WHEN r.is_traced THEN r.traced_end_ns ELSE r.end_ns END AS end_ns,
+       r.from_ns AS start_ns, r.until_ns AS end_ns,
        CASE WHEN r.is_traced THEN r.dtype END AS dtype, CASE WHEN r.is_traced THEN r.algorithm END AS algorithm,
        CASE WHEN r.is_traced THEN TRY(r.element_count * dtype_bytes(r.dtype)) END AS payload_bytes,
-       CASE WHEN r.is_reported THEN r.transit_ns END AS reported_transit_ns, CASE WHEN r.is_reported THEN r.wait_ns END AS reported_wait_ns,
+       CASE WHEN r.is_reported AND r.fits AND r.transit_ns IS NOT NULL THEN least(r.transit_ns, r.length_ns) END AS reported_transit_ns,
+       CASE WHEN r.is_reported AND r.fits AND r.wait_ns IS NOT NULL THEN least(r.wait_ns, r.length_ns - least(coalesce(r.transit_ns, 0), r.length_ns)) END
+       AS reported_wait_ns,
        CASE WHEN r.is_reported THEN r.size_bytes END AS moved_bytes
 FROM reported AS r LEFT JOIN by_name AS n USING (name) LEFT JOIN by_digits AS d USING (digits);
 INSERT INTO collective_task
