@@ -1,6 +1,7 @@
 -- The steps in which a timer takes far longer than in the others, per run: by four standard deviations (from the median absolute deviation),
 -- and by a fifth. `steps` and their `amounts` are NULL where there are none. Amounts and means are in seconds; `error` is the standard error of
--- the mean of the others. `first` and `last`: the steps that the run logged at all. Runs of fewer than eight steps tell nothing.
+-- the mean of the others. `first` and `last`: the steps that the run logged at all. Runs of fewer than eight steps tell nothing, nor do those
+-- whose other steps are unknown.
 -- Depends on c_judged, c_metric, c_metric_name, in_part.
 -- Nothing without c_judged, c_metric, c_metric_name.
 WITH timer_name AS (
@@ -19,4 +20,5 @@ SELECT j.side, j.run, j.name, any_value(l.first) AS first, any_value(l.last) AS 
        list(j.step ORDER BY j.step) FILTER (is_long) AS steps, list(j.value ORDER BY j.step) FILTER (is_long) AS amounts,
        avg(j.value ORDER BY j.step) AS mean, avg(j.value ORDER BY j.step) FILTER (NOT is_long) AS other_mean,
        coalesce(stddev_samp(j.value ORDER BY j.step) FILTER (NOT is_long) / sqrt(count(*) FILTER (NOT is_long)), 0) AS error
-FROM judged AS j JOIN logged AS l USING (side, run, name) GROUP BY j.side, j.run, j.name ORDER BY enum_code(j.name), j.side, j.run;
+FROM judged AS j JOIN logged AS l USING (side, run, name) GROUP BY j.side, j.run, j.name
+HAVING count(*) FILTER (NOT is_long) > 0 ORDER BY enum_code(j.name), j.side, j.run;
