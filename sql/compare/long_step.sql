@@ -1,7 +1,7 @@
 -- The steps in which a timer takes far longer than in the others, per run: by four standard deviations (from the median absolute deviation),
 -- and by a fifth. `steps` and their `amounts` are NULL where there are none. Amounts and means are in seconds; `error` is the standard error of
 -- the mean of the others. `first` and `last`: the steps that the run logged at all. Runs of fewer than eight steps tell nothing, nor do those
--- whose other steps are unknown.
+-- in which all steps would be long: the median of the smallest numbers (5e-324) is 0.
 -- Depends on c_judged, c_metric, c_metric_name, in_part.
 -- Nothing without c_judged, c_metric, c_metric_name.
 WITH timer_name AS (

@@ -197,6 +197,14 @@ def longer(steps: Steps, timer: str, seconds: float, numbers: Sequence[int]) -> 
     return steps
 
 
+@pytest.mark.parametrize("steps", [STEPS, STEPS - 1])
+def test_where_all_steps_would_be_long_none_is(tmp_path: Path, steps: int) -> None:
+    """The median of an even number of them is 0: half of the smallest number is."""
+    tiny = [step | {"timing_s/reward": 5e-324} for step in job(2)[:steps]]
+    paths = [logged(tmp_path / f"{name}.duckdb", *made) for name, made in (("old", job(1)), ("new", tiny))]
+    assert not any("in the others" in cause.text for cause in compared(*paths).causes)
+
+
 def test_long_steps_of_both_sides_are_no_cause(tmp_path: Path) -> None:
     """Step 17 of both takes a minute more; only updates changed."""
     sides = job(1), job(3, slower_update)
