@@ -60,15 +60,12 @@ def places(evidence: Evidence, basis: Basis, rest: Basis) -> Iterator[Candidate]
             sign = 1 if delta > 0 else -1
             largest = max(names, key=lambda name: (sign * total(names[name].values()), name))
             most = total(names[largest].values())
-            module, facts = in_odd_module(evidence, delta) if kind == COMPUTE else ("", ())
+            clause, facts = _CLAUSES[kind](evidence, delta) if kind in _CLAUSES else ("", ())
             reason = _reason(evidence, basis, parts) or _outside(evidence, basis, parts) if kind == COMPUTE else ""
             changed = sum(1 for of_name in names.values() if total(of_name.values()))
-            syncs = ""
-            if kind == "idle":
-                syncs, facts = synchronisations(evidence, delta)
             text = (
                 f"{start} {moved(delta)} per step, over {changed} names; the largest is"
-                f" {short(largest)} ({signed(most)}){reason}{module}{syncs}."
+                f" {short(largest)} ({signed(most)}){reason}{clause}."
             )
             yield Candidate("kind", whole(parts), text, "account", largest, facts)
 
@@ -122,6 +119,9 @@ ABOUT_ALL = 1.25
 """A part that is larger than this multiple of the whole is no part of it: others made up for it."""
 
 _KINDS = {"compute": "computation", "communication": "exposed communication", "idle": "idle time"}
+_CLAUSES = {COMPUTE: in_odd_module, "idle": synchronisations}
+"""What else is known of some kinds: a clause with its facts, from the change of the kind in ms per step."""
+
 _PROFILED = {"compute": "computation", "exposed_comm": "exposed communication", "free": "free time"}
 
 

@@ -56,7 +56,7 @@ class Blocks:
             first = file.read(BLOCK_BYTES)
             if not first.startswith(GZIP):
                 while first:
-                    yield b"\0" if first == _NUL_BYTES[: len(first)] else first
+                    yield b"\0" if _is_nul(first) else first
                     first = file.read(BLOCK_BYTES)
                 return
             most = most_expanded(self.path.stat().st_size)
@@ -91,6 +91,10 @@ class Blocks:
         return InputError(self.path, problem, "If you trust it, unpack it with gunzip and pass the result")
 
 
+def _is_nul(block: bytes) -> bool:
+    return block == _NUL_BYTES[: len(block)]
+
+
 def _without_padding(block: bytes, file: BinaryIO) -> Iterator[bytes]:
     """The blocks of a compressed file up to NUL bytes at its end, or to a whole block of them.
 
@@ -98,7 +102,7 @@ def _without_padding(block: bytes, file: BinaryIO) -> Iterator[bytes]:
     """
     while block:
         following = file.read(BLOCK_BYTES)
-        if following == _NUL_BYTES[: len(following)]:
+        if _is_nul(following):
             yield block[: len(block.rstrip(b"\0")) + _LAST_NUL_BYTES]
             return
         yield block

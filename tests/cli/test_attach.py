@@ -103,7 +103,7 @@ def start(rlcompare: Command, samples: Path, tmp_path: Path, monkeypatch: pytest
     yield call
     for job in jobs:
         job.end()
-        assert job.errors.read_text() == "", "the job itself failed"
+    assert [job.errors.read_text() for job in jobs] == [""] * len(jobs), "the job itself failed"
 
 
 def test_where_there_is_no_room_nothing_is_asked(

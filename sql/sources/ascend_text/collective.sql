@@ -1,7 +1,7 @@
 -- Collectives, and the tasks that they are made of. They are listed in kernel_details.csv (with their step), else in the trace, else in
 -- communication.json. The other files add what they know of the same operator. Times come from the trace if it has the operator, because
--- the CSV cuts off digits. Transit and wait times come from the tasks, else from communication.json if they fit into the operator's duration (to a microsecond),
--- else they are unknown (Level0).
+-- the CSV cuts off digits. Transit and wait times come from the tasks, else from communication.json if they fit into the operator's duration
+-- (to a microsecond), else they are unknown (Level0).
 -- A group has the name of its thread in the trace, else the hash of its name. profiler_metadata.json lists its members, under a name with
 -- that hash. The three digits in an operator's name are the last three of the hash.
 -- Variables: capture, text_device.
@@ -28,10 +28,12 @@ WITH listed AS (
     ASOF LEFT JOIN (SELECT *, coalesce(getvariable('text_device'), device_id, -1) AS device FROM trace_comm WHERE whole) AS t
       ON t.name = n.name AND t.device = n.device AND n.latest_ns >= t.start_ns
 ), timed AS (
-    SELECT *, CASE WHEN is_traced THEN traced_start_ns ELSE start_ns END AS from_ns, CASE WHEN is_traced THEN traced_end_ns ELSE end_ns END AS until_ns FROM traced
+    SELECT *, CASE WHEN is_traced THEN traced_start_ns ELSE start_ns END AS from_ns, CASE WHEN is_traced THEN traced_end_ns ELSE end_ns END AS until_ns,
+           until_ns - from_ns AS length_ns
+    FROM traced
 ), reported AS (
-    SELECT t.*, t.until_ns - t.from_ns AS length_ns, c.transit_ns, c.wait_ns, c.size_bytes, c.start_ns >= t.start_ns - 1000 AS is_reported,
-           t.until_ns - t.from_ns IS NULL OR coalesce(TRY(coalesce(c.transit_ns, 0) + coalesce(c.wait_ns, 0) <= t.until_ns - t.from_ns + 1000), false) AS fits
+    SELECT t.*, c.transit_ns, c.wait_ns, c.size_bytes, c.start_ns >= t.start_ns - 1000 AS is_reported,
+           t.length_ns IS NULL OR coalesce(TRY(coalesce(c.transit_ns, 0) + coalesce(c.wait_ns, 0) <= t.length_ns + 1000), false) AS fits
     FROM timed AS t ASOF LEFT JOIN text_communication AS c ON c.name = t.name AND t.latest_ns >= c.start_ns
 ), by_name AS (
     SELECT name, any_value(group_hash) AS group_hash FROM text_communication WHERE group_hash IS NOT NULL GROUP BY name
