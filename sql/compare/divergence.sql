@@ -22,5 +22,5 @@ WITH told AS (
 ), last AS (
     SELECT name, count(*) AS steps, max(step) FILTER (near) AS near FROM looked GROUP BY name
 )
-SELECT l.name, min(k.step) FILTER (k.apart AND k.step > coalesce(l.near, k.step - 1)) AS first_divergence, any_value(l.steps) AS steps
+SELECT l.name, min(k.step) FILTER (k.apart AND (l.near IS NULL OR k.step > l.near)) AS first_divergence, any_value(l.steps) AS steps
 FROM last AS l JOIN looked AS k USING (name) GROUP BY l.name ORDER BY enum_code(l.name);

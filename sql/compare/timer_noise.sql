@@ -6,11 +6,16 @@
 WITH told AS (   -- those that may explain a time
     SELECT DISTINCT CAST(name AS metric_name) AS name FROM c_metric_name
     WHERE in_part(CAST(name AS metric_name)) AND (name IN (SELECT name FROM c_metric_entry) OR regexp_matches(name, '^(timing_s/|prometheus/|workload\.)'))
+), placed AS (   -- counted from the first step: as DOUBLE, steps of 19 digits would be one
+    SELECT side, run, name, step, value, CAST(step AS HUGEINT) - min(step) OVER (PARTITION BY side, run, enum_code(name)) AS place
+    FROM c_judged SEMI JOIN told USING (name) WHERE in_part(name)
+), line AS (
+    SELECT side, run, name, count(step) AS steps, regr_slope(value, place ORDER BY step) AS slope FROM placed GROUP BY ALL
 ), fitted AS (
-    SELECT side, run, name, CASE WHEN count(step) >= 24 THEN regr_slope(value, step ORDER BY step) END AS slope FROM c_judged SEMI JOIN told USING (name) WHERE in_part(name) GROUP BY ALL
+    SELECT side, run, name, CASE WHEN steps >= 24 AND isfinite(slope) THEN slope END AS slope FROM line
 ), rest AS (
-    SELECT side, run, name, step, value - coalesce(slope * step, 0) AS value, CASE WHEN slope IS NULL THEN 1 ELSE 2 END AS fixed
-    FROM c_judged JOIN fitted USING (side, run, name)
+    SELECT side, run, name, step, value - coalesce(slope * place, 0) AS value, CASE WHEN slope IS NULL THEN 1 ELSE 2 END AS fixed
+    FROM placed JOIN fitted USING (side, run, name)
 ), value_of AS (
     SELECT *, lag(value) OVER (PARTITION BY side, run, enum_code(name) ORDER BY step) AS before FROM rest
 ), moment AS (

@@ -218,6 +218,17 @@ def test_metrics_diverge_where_they_stay_apart(tmp_path: Path, apart: list[int],
     assert found(compared(old, new), "metrics", "actor/entropy")["first_divergence"] == first
 
 
+@pytest.mark.parametrize(("first", "known"), [(-(2**62), True), (-(2**62) - 3, False), (-(2**63), False)])
+def test_a_step_beyond_what_sources_accept_is_unknown(tmp_path: Path, first: int, known: bool) -> None:
+    old, new = (
+        logged(tmp_path / f"{value}.duckdb", *({"actor/entropy": value} for _ in range(3)), first=first)
+        for value in (1.0, 2.0)
+    )
+    row = found(compared(old, new), "metrics", "actor/entropy")
+    assert row["first_divergence"] == (first if known else None)
+    assert (row["baseline"], row["new"]) == (1.0, 2.0)
+
+
 @pytest.mark.parametrize(("windows", "unprofiled"), [(((0, 40),), None), (((0, 40), (50, 60)), 10.0)])
 def test_time_between_windows_takes_two_of_them(
     tmp_path: Path, windows: tuple[tuple[int, int], ...], unprofiled: float | None

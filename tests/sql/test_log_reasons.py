@@ -78,9 +78,9 @@ def test_steps_that_hardly_differ_tell_no_slope(spread: float, noise: float) -> 
     assert [driver.slope for driver in drivers_of(driver_rows(times, lengths, None))] == [None]
 
 
-@pytest.mark.parametrize("rise", [0.0, 0.05])
-def test_the_error_of_a_mean_counts_independent_steps(rise: float) -> None:
-    """What the values rise by over the steps is no error."""
+@pytest.mark.parametrize(("rise", "first"), [(0.0, 1), (0.05, 1), (0.05, 1 - 2**63)])
+def test_the_error_of_a_mean_counts_independent_steps(rise: float, first: int) -> None:
+    """What the values rise by over the steps is no error, whatever the number of the first step."""
     chance = random.Random(4)
     values = [10.0]
     for _ in range(199):
@@ -89,14 +89,14 @@ def test_the_error_of_a_mean_counts_independent_steps(rise: float) -> None:
         connection.execute("CREATE TYPE metric_name AS ENUM ('timing_s/gen')")
         columns = "side VARCHAR, run INTEGER, name metric_name, step BIGINT, value DOUBLE"
         connection.execute(f"CREATE TABLE c_judged({columns})")
-        rows = [("new", 0, "timing_s/gen", step, value + rise * step) for step, value in enumerate(values, 1)]
+        rows = [("new", 0, "timing_s/gen", first + i, value + rise * i) for i, value in enumerate(values)]
         connection.executemany("INSERT INTO c_judged VALUES (?, ?, ?, ?, ?)", rows)
         connection.execute("CREATE TABLE c_metric_name AS SELECT 'timing_s/gen' AS name")
         connection.execute("CREATE TABLE c_metric_entry AS FROM c_metric_name")
         connection.execute(resources.sql("compare/macro"))
         (found,) = connection.execute(resources.sql("compare/timer_noise")).fetchall()
     line = linear_regression(range(200), values)
-    left = [value - line.slope * step for step, value in enumerate(values)]
+    left = [value - line.slope * i for i, value in enumerate(values)]
     again = correlation(left[1:], left[:-1])
     assert 0.4 < again < 0.8
     deviation = stdev(left) * sqrt(199 / 198)

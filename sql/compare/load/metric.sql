@@ -12,7 +12,7 @@ CREATE TABLE IF NOT EXISTS c_metric_name (
 CREATE TABLE IF NOT EXISTS c_metric_value (
     side ENUM('baseline', 'new') NOT NULL,
     run INTEGER NOT NULL,
-    step BIGINT,
+    step BIGINT,              -- NULL: unknown, as one that no source accepts
     metric INTEGER NOT NULL,  -- id of c_metric_name
     value DOUBLE,             -- NULL if it is not finite, if its square would overflow, or if it is a time that is negative or beyond a year
     profiled BOOLEAN NOT NULL,
@@ -28,7 +28,8 @@ SELECT n.id, n.name, n.given, count(*) OVER (PARTITION BY n.name) > 1 AS is_seve
 FROM c_logged AS m JOIN c_metric_name AS n ON n.given = m.name
 WHERE m.side = getvariable('side') AND m.run = getvariable('run');
 CREATE OR REPLACE TEMP VIEW load_known AS
-SELECT m.step, n.id, n.name, n.given, n.is_several, m.profiled, m.warmup,
+SELECT CASE WHEN m.step BETWEEN -4611686018427387904 AND 4611686018427387904 THEN m.step END AS step,
+       n.id, n.name, n.given, n.is_several, m.profiled, m.warmup,
        CASE WHEN abs(m.value) <= 1e100 AND (m.value BETWEEN 0 AND 366 * 86400 OR NOT n.is_timer) THEN m.value END AS value
 FROM store.metric AS m JOIN load_named AS n ON n.given = m.name
 WHERE n.unknown IS NULL OR m.value IS NULL OR NOT list_contains(n.unknown, m.value);
