@@ -47,8 +47,8 @@ class Level:
 
     @property
     def steps(self) -> int:
-        """The number of steps with a value, of the shortest run."""
-        return min(run.steps for run in self.runs)
+        """The number of steps with a value, of the shortest run that has any."""
+        return min((run.steps for run in self.runs if run.steps), default=0)
 
     @property
     def start(self) -> float | None:

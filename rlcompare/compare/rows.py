@@ -45,8 +45,11 @@ def to_ms(ns: float | None) -> float | None:
 
 
 def ratio(baseline: float | None, new: float | None) -> float | None:
-    """``new / baseline``; None if either is absent or negative, or the baseline is 0: then it says nothing."""
-    return new / baseline if baseline is not None and baseline > 0 and new is not None and new >= 0 else None
+    """``new / baseline``; None if it says nothing: either is absent or negative, or the baseline is 0 or next to it."""
+    if baseline is None or new is None or baseline <= 0 or new < 0:
+        return None
+    found = new / baseline
+    return found if math.isfinite(found) else None
 
 
 def is_remainder(baseline: float | None, parts: Iterable[float]) -> bool:

@@ -99,7 +99,8 @@ class Delta:
         metric: its id (docs/design.md §7), such as ``time.step``.
         unit: ``ms``, ``s``, ``bytes``, ``ratio``, ``count`` or ``""``.
         baseline, new: None if a side has no such measurement.
-        ratio: new / baseline; None if either is None or negative, or if the baseline is 0 or a remainder close to zero.
+        ratio: new / baseline; None if either is None or negative, or if the baseline is 0 or so close to it that the
+            ratio says nothing.
         samples: one value per run of each side.
         evidence: statistics over runs if there are several; else empty. ``NOT_COMPARED`` says why there is no
             difference although both values are known: they have different meanings.

@@ -6,8 +6,8 @@
 WITH told AS (   -- those that may explain a time
     SELECT DISTINCT CAST(name AS metric_name) AS name FROM c_metric_name
     WHERE in_part(CAST(name AS metric_name)) AND (name IN (SELECT name FROM c_metric_entry) OR regexp_matches(name, '^(timing_s/|prometheus/|workload\.)'))
-), placed AS (   -- counted from the first step: as DOUBLE, steps of 19 digits would be one
-    SELECT side, run, name, step, value, CAST(step AS HUGEINT) - min(step) OVER (PARTITION BY side, run, enum_code(name)) AS place
+), placed AS (   -- counted from the first step: a line through large numbers is not exact
+    SELECT side, run, name, step, value, step - min(step) OVER (PARTITION BY side, run, enum_code(name)) AS place
     FROM c_judged SEMI JOIN told USING (name) WHERE in_part(name)
 ), line AS (
     SELECT side, run, name, count(step) AS steps, regr_slope(value, place ORDER BY step) AS slope FROM placed GROUP BY ALL

@@ -351,6 +351,10 @@ def test_of_several_runs_the_worst_counts_and_levels_must_not_overlap() -> None:
     # One of two ends where the baseline's do.
     assert found({}, {SCORE: lasting(lambda v: v * 0.4)}) == [("health.reward_fall", "warn")]
     assert found(*[{SCORE: lasting(lambda v: v * 0.6)}] * 2) == [("health.reward_fall", "error")]
+    # One of two has no number at all.
+    unknown = {CLIP: lasting(lambda _: math.nan)}
+    assert found(unknown, {}) == []
+    assert found(unknown, {CLIP: after(30, lambda _: 0.97)}) == [("health.clipped_responses", "warn")]
 
 
 def test_alike_jobs_have_no_symptoms() -> None:
