@@ -150,10 +150,13 @@ def test_a_page_with_all_of_it() -> None:
     assert page.count('<circle class="dot') == 12 and "</script><" not in page.partition("<script>")[0]
 
 
-@given(st.lists(st.floats(-1e9, 1e9), max_size=40))
-def test_ticks_are_few_round_and_on_the_axis(values: list[float]) -> None:
+VALUES = st.floats(-1e9, 1e9) | st.floats(-1e100, 1e100) | st.sampled_from([0.0, 5e-324, 1e-323, 1e-300, 3e-300])
+
+
+@given(st.lists(VALUES, max_size=40) | st.lists(st.sampled_from([5e-324, 1e-323, 1e-322])), st.sampled_from(["", "s"]))
+def test_ticks_are_few_round_and_on_the_axis(values: list[float], unit: str) -> None:
     axis = axis_of(values)
-    ticks = axis.ticks("")
+    ticks = axis.ticks(unit)
     assert len(ticks) <= 8
     assert all(-0.01 <= tick.at <= 100.01 for tick in ticks)
     assert len({tick.label for tick in ticks}) == len(ticks) or axis.high - axis.low < 1e-6 * abs(axis.high)

@@ -14,6 +14,11 @@ WHOLE = (1.0, 2.0, 5.0, 10.0)
 _FAR = 4.0
 """A value so many times the usual spread away from most others is drawn at the edge."""
 
+_LEAST_SIZE = 1e-300
+_LEAST_PART = 1e-12
+"""Values that are no further apart, absolutely or as a part of the largest, are one: floating-point numbers between
+them are too few for an axis."""
+
 _FEW = 8
 """Values up to which none is called far."""
 
@@ -65,8 +70,9 @@ def axis_of(values: Iterable[float], margin: float = 0.04) -> Axis:
     if not found:
         return Axis(0.0, 1.0)
     low, high = _usual(found)
-    if low == high:
-        around = abs(low) * 0.1 or 1.0
+    size = max(abs(low), abs(high))
+    if high - low <= max(_LEAST_SIZE, _LEAST_PART * size):
+        around = size * 0.1 if size > _LEAST_SIZE else 1.0
         return Axis(low - around, high + around)
     space = (high - low) * margin
     return Axis(low - space, high + space)
