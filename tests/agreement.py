@@ -5,7 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from html.parser import HTMLParser
+from math import inf
+from typing import NamedTuple
 
 NUMBER = r"[-+]?\d[\d,]*(?:\.\d+)?(?:e[-+]\d+)?"
 _UNITS = {"s": 1e3, "ms": 1.0, "µs": 1e-3}
@@ -168,25 +171,42 @@ def share_contradictions(text: str) -> Iterator[str]:
 def bar_contradictions(page: Page) -> Iterator[str]:
     """Bars of a picture that are not as long as their numbers, or do not sum to those of its label."""
     for bars in page.bars:
-        parts = [(side, width, time) for width, title in bars.parts for side, time in [_timed(title)] if time]
-        # The scale of the longest one: of short ones, the time is rounded the most.
-        longest, measured = max(((time, width) for _, width, time in parts), default=(0.0, 0.0))
-        scale = measured / longest if longest > 0 else 0.0
+        parts = [(side, width, time) for width, title in bars.parts for side, time in [_timed(title)] if side]
+        longest, measured = max(((time, width) for _, width, time in parts), default=(_Time(0.0, 0.0), 0.0))
+        # What the numbers may have been before they were rounded.
+        scales = [
+            measured / size if size > 0 else inf for size in (longest.ms + longest.half, longest.ms - longest.half)
+        ]
         for side, width, time in parts:
-            if abs(width - abs(time) * scale) > 0.5 + 0.02 * width:
-                yield f"{bars.label}: {width} % wide for {time} ms of the {side}"
+            least, most = (
+                (abs(time.ms) + half) * scale for half, scale in zip((-time.half, time.half), scales, strict=True)
+            )
+            if not least - 0.5 <= width <= most + 0.5:
+                yield f"{bars.label}: {width} % wide for {time.ms} ms of the {side}"
         found = re.search(rf"({NUMBER}) → ({NUMBER}) (s|ms|µs)$", bars.label)
         for place, side in enumerate(("baseline", "new") if found and parts else ()):
-            total = float(found[place + 1].replace(",", "")) * _UNITS[found[3]]  # type: ignore[index]
+            total = _time(found[place + 1], found[3])  # type: ignore[index]
             times = [time for of, _, time in parts if of == side]
-            if abs(sum(times) - total) > 0.01 * abs(total) + 0.01 * len(times):
-                yield f"{bars.label}: the bars of the {side} sum to {sum(times):g} ms"
+            if abs(sum(time.ms for time in times) - total.ms) > total.half + sum(time.half for time in times) + 1e-9:
+                yield f"{bars.label}: the bars of the {side} sum to {sum(time.ms for time in times):g} ms"
 
 
-def _timed(title: str) -> tuple[str, float]:
-    """The side and the time of a bar, in ms; 0 if it has none."""
+class _Time(NamedTuple):
+    """A time as it is written, and half of its last digit."""
+
+    ms: float
+    half: float
+
+
+def _time(text: str, unit: str) -> _Time:
+    number = Decimal(text.replace(",", ""))
+    return _Time(float(number) * _UNITS[unit], 0.5 * 10.0 ** int(number.as_tuple().exponent) * _UNITS[unit])
+
+
+def _timed(title: str) -> tuple[str, _Time]:
+    """The side and the time of a bar; no side if it has none."""
     found = re.match(rf"(\w+) · .* ({NUMBER}) (s|ms|µs)$", title)
-    return (found[1], float(found[2].replace(",", "")) * _UNITS[found[3]]) if found else ("", 0.0)
+    return (found[1], _time(found[2], found[3])) if found else ("", _Time(0.0, 0.0))
 
 
 def sentence_contradictions(sentences: Sequence[tuple[str, float]], phases: dict[str, float]) -> Iterator[str]:

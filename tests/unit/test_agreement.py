@@ -64,6 +64,17 @@ def test_bars() -> None:
     assert list(bar_contradictions(page(70.0, 7.0)))
 
 
+def test_bars_of_rounded_numbers() -> None:
+    def page(new: str) -> Page:
+        bar = '<rect width="{}%"><title>{} · reward · {} {} ms</title></rect>'
+        parts = ((44, "baseline", "compute", "0.3"), (12, "baseline", "free", "0.1"), (95, "new", "compute", "0.5"))
+        bars = "".join(bar.format(*part) for part in parts)
+        return Page(f'<svg aria-label="reward: {new} → 0.5 ms">{bars}</svg>')
+
+    assert not list(bar_contradictions(page("0.3")))
+    assert list(bar_contradictions(page("0.2")))
+
+
 def test_sentences() -> None:
     assert not list(sentence_contradictions([("Phase adv grew by 2.00 ms", 2.0)], {"adv": 1.0}))
     assert list(sentence_contradictions([("Phase adv grew by 2.00 ms", -2.0)], {}))
