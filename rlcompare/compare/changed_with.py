@@ -277,7 +277,7 @@ def _covers(kernels: _Kernels, pairs: Sequence[tuple[KernelFact, KernelFact]]) -
 
 def _counters(kernels: _Kernels) -> Iterator[Fact]:
     """Which unit works in more of the time, else computes in less of it; and the hits of the second-level cache."""
-    counted = [pair for pair in _paired(kernels) if pair[0].counted_ns and pair[1].counted_ns]
+    counted = [pair for pair in _paired(kernels) if all(record.counted_ns and record.calls for record in pair)]
     if _covers(kernels, counted):
         units = {unit: _of_unit(counted, f"{unit}_ns") for unit in ("load", "cube")}
         grown = {unit: found for unit, found in units.items() if _fits(*found, kernels.slower)}

@@ -147,7 +147,7 @@ def _of_pass(log: TrainingLog, part: Part) -> tuple[Sequence[Reason], float]:
     error = 0.0 if driver.slope is None else abs(driver.error * change.delta)
     work = "turns" if _more_turns(log, part) else "work"
     mean = log.changes.get("global_seqlen/mean")
-    if mean is None or not mean.baseline or not driver.metric.startswith("global_seqlen/"):
+    if mean is None or not mean.baseline or not mean.new or not driver.metric.startswith("global_seqlen/"):
         return [Reason(work, amount, is_more_than_luck(change))], error
     total = log.changes.get("perf/total_num_tokens")
     if total and work == "work" and abs(total.relative) < RANKS * abs(mean.relative):

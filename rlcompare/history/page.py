@@ -18,7 +18,7 @@ from rlcompare.history.text import commit_text, minute
 from rlcompare.language import tr, trn
 from rlcompare.model.digits import grouped
 from rlcompare.report.cells import Cell, Column
-from rlcompare.report.charts.axis import WHOLE, round_step
+from rlcompare.report.charts.axis import WHOLE, is_point, round_step
 from rlcompare.report.table import cell_text
 from rlcompare.report.tables import Table, TableRow
 from rlcompare.text import safe_text
@@ -186,7 +186,7 @@ def _about(run: Run | None) -> tuple[str, ...]:
 
 def _ticks(low: float, high: float) -> list[float]:
     """Round values that enclose the data."""
-    span = high - low or abs(high) or 1.0
+    span = (abs(high) or 1.0) if is_point(low, high) else high - low
     step = round_step(span / _TICKS, WHOLE)
     first, last = math.floor(low / step), math.ceil(high / step)
     return [place * step for place in range(first, max(last, first + 1) + 1)]

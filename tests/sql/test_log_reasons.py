@@ -310,6 +310,11 @@ def test_tokens_and_imbalance_are_told_apart(tmp_path: Path) -> None:
     assert update["delta_ms"] == pytest.approx(1600.0, rel=0.15)
 
 
+def test_a_mean_of_0_tells_no_imbalance(tmp_path: Path) -> None:
+    new = [{**step, "global_seqlen/mean": 0.0} for step in job(2, changed(imbalance=1.4))]
+    assert "imbalance" not in {cause.what for cause in diff_of(tmp_path, new).causes}
+
+
 @pytest.mark.parametrize(("longest", "divided"), [(0.9, True), (1.2, False)])
 def test_timers_divide_a_phase_if_they_fit_into_it(tmp_path: Path, longest: float, divided: bool) -> None:
     """Generation and tools of the slowest sample, as a part of timing_s/gen: samples may also overlap."""

@@ -64,6 +64,7 @@ def test_a_clock_is_drawn_where_it_changes() -> None:
     assert chart.finding == "Lowest clock: 1,800 → 1,500 MHz."
     assert "rank 0 (baseline), rank 5 (new)" in chart.note
     assert memory_chart(with_levels(steady)) is None and clock_chart(with_levels()) is None
+    assert clock_chart(with_levels(level("new", "clock", (0.0, 0.0), (90.0, 0.0)))) is None
 
 
 def test_hostile_names_are_text() -> None:

@@ -16,8 +16,8 @@ _FAR = 4.0
 
 _LEAST_SIZE = 1e-300
 _LEAST_PART = 1e-12
-"""Values that are no further apart, absolutely or as a part of the largest, are one: floating-point numbers between
-them are too few for an axis."""
+"""Values that are no further apart, absolutely or as a part of the largest, are one point: there are too few
+floating-point numbers between them for an axis."""
 
 _FEW = 8
 """Values up to which none is called far."""
@@ -70,12 +70,16 @@ def axis_of(values: Iterable[float], margin: float = 0.04) -> Axis:
     if not found:
         return Axis(0.0, 1.0)
     low, high = _usual(found)
-    size = max(abs(low), abs(high))
-    if high - low <= max(_LEAST_SIZE, _LEAST_PART * size):
-        around = size * 0.1 if size > _LEAST_SIZE else 1.0
+    if is_point(low, high):
+        around = abs(low) * 0.1 if abs(low) > _LEAST_SIZE else 1.0
         return Axis(low - around, high + around)
     space = (high - low) * margin
     return Axis(low - space, high + space)
+
+
+def is_point(low: float, high: float) -> bool:
+    """Whether two values are too close for an axis between them."""
+    return high - low <= max(_LEAST_SIZE, _LEAST_PART * max(abs(low), abs(high)))
 
 
 def step_axis(steps: Sequence[int]) -> Axis:
@@ -106,7 +110,8 @@ def _usual(values: Sequence[float]) -> tuple[float, float]:
 
 
 def round_step(size: float, digits: Sequence[float] = (1.0, 2.0, 2.5, 5.0, 10.0)) -> float:
-    """The least round number that is not below a size: one of these digits times a power of ten."""
+    """The least round number that is not below a size, nor below 1e-300: one of these digits times a power of ten."""
+    size = max(size, _LEAST_SIZE)
     power = 10.0 ** math.floor(math.log10(size))
     return next(digit * power for digit in digits if digit * power >= size * (1 - 1e-9))
 

@@ -91,7 +91,7 @@ def clock_chart(diff: Diff) -> Chart | None:
     """The clock of AI Core of the device with the lowest one; None if it was not sampled, or is the same throughout."""
     found = [level for level in diff.pictures.levels if level.what == "clock" and level.values]
     values = [value for level in found for value in level.values]
-    if not values or max(values) - min(values) < MOVED * max(values):
+    if not values or max(values) - min(values) <= MOVED * max(values):
         return None
     margin = (max(values) - min(values)) * 0.1
     scale = _Scale(min(values) - margin, max(values) + margin)

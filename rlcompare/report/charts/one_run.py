@@ -56,7 +56,7 @@ def account_chart(rows: Sequence[_Row]) -> Chart | None:
     for row in rows:
         sums[str(row["kind"])] = sums.get(str(row["kind"]), 0.0) + (row["total_ms"] or 0.0)
     total = sum(sums.values())
-    if not total:
+    if total <= 0:
         return None
     largest = sorted(sums.items(), key=lambda item: -item[1])[:_MOST_BARS]
     longest = largest[0][1]
