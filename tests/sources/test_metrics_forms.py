@@ -421,7 +421,7 @@ class TestTensorBoard:
 
     def test_values_that_are_no_floats_and_steps_that_are_none(self, tmp_path: Path) -> None:
         # GIVEN a simple_value as text (also one of four bytes), as whole number and of eight bytes; no tag; a far step
-        path = event_file(tmp_path / "events", [(1, "a/x", 0.5), (2, "", 0.5), (2**53 + 1, "a/x", 0.5)])
+        path = event_file(tmp_path / "events", [(1, "a/x", 0.5), (2, "", 0.5), (10**15 + 1, "a/x", 0.5)])
         wrong = (b"\x12\x03abc", b"\x12\x04abcd", b"\x10\x05", b"\x11" + b"\0" * 8)
         path.write_bytes(path.read_bytes() + b"".join(map(summary_record, wrong)))
 

@@ -35,8 +35,8 @@ MOST_LOG_BYTES = 768 * 2**20
 MOST_TABLE_BYTES = 128 * 2**20
 """Largest file whose text is held in memory, in parts and as a whole."""
 
-MOST_STEP = 2**53
-"""Larger numbers are no steps: as floating-point numbers, neighbours would be one."""
+MOST_STEP = 10**15
+"""Larger numbers are no steps: as floating-point numbers, neighbours could be one."""
 
 MOST_VALUE = 1e100
 """Larger numbers are kept but not compared: squares and sums would overflow. 32-bit floats end at 3.4e38."""

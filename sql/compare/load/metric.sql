@@ -28,7 +28,7 @@ SELECT n.id, n.name, n.given, count(*) OVER (PARTITION BY n.name) > 1 AS is_seve
 FROM c_logged AS m JOIN c_metric_name AS n ON n.given = m.name
 WHERE m.side = getvariable('side') AND m.run = getvariable('run');
 CREATE OR REPLACE TEMP VIEW load_known AS
-SELECT CASE WHEN m.step BETWEEN -9007199254740992 AND 9007199254740992 THEN m.step END AS step,
+SELECT CASE WHEN m.step BETWEEN -1000000000000000 AND 1000000000000000 THEN m.step END AS step,
        n.id, n.name, n.given, n.is_several, m.profiled, m.warmup,
        CASE WHEN abs(m.value) <= 1e100 AND (m.value BETWEEN 0 AND 366 * 86400 OR NOT n.is_timer) THEN m.value END AS value
 FROM store.metric AS m JOIN load_named AS n ON n.given = m.name

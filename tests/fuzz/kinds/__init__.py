@@ -13,7 +13,7 @@ KINDS = (
     "torch:TRACE", "torch:CPU", "torch:GPU", "torch:MEMORY", "torch:EXPORTS", "nsys:EXPORT", "nsys:OLD",
     "verl_folders:FOLDERS", "documents:DOCUMENT", "documents:SETTINGS",
     "logs:CONSOLE", "logs:FILE_LOGGER", "logs:TENSORBOARD", "logs:MLFLOW", "logs:TABLE", "logs:SERIES",
-    "logs:RUN", "logs:JOB", "stores:FOREIGN", "arguments:VALUES",
+    "logs:RUN", "logs:JOB", "metric_runs:RUNS_OF_METRICS", "stores:FOREIGN", "arguments:VALUES",
 )  # fmt: skip
 """``module:attribute``."""
 
