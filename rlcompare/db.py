@@ -53,7 +53,7 @@ _OF_QUERY = re.compile(r"^CREATE (?:OR REPLACE )?(?:TEMP )?TABLE \w+ AS\b", re.M
 
 _SCHEMA = ("schema/run", "schema/rollup", "schema/events")
 _MAKE_AGAIN = "Rebuild it with rlcompare ingest"
-_OF_CONTENT = (
+OF_CONTENT = (
     duckdb.BinderException, duckdb.CatalogException, duckdb.ConversionException, duckdb.InvalidInputException,
     duckdb.OutOfRangeException, duckdb.TypeMismatchException,
 )  # fmt: skip
@@ -457,7 +457,7 @@ def reading(store: Path) -> Iterator[None]:
     except duckdb.Error as error:
         if is_damage(error):
             raise DamagedStoreError(store, first_line(error)) from error
-        if not isinstance(error, _OF_CONTENT):
+        if not isinstance(error, OF_CONTENT):
             raise
         problem = f"the store is damaged or was changed by something else ({first_line(error)})"
         raise InputError(store, problem, _MAKE_AGAIN) from error

@@ -10,7 +10,6 @@ from __future__ import annotations
 import difflib
 import math
 import re
-import sys
 import types
 from collections.abc import Iterable, Iterator, Mapping
 from enum import Enum
@@ -112,11 +111,12 @@ def nearest(word: str, known: Iterable[str]) -> str:
     return f"did you mean {close[0]}?" if close else f"choose from {', '.join(known)}"
 
 
-_LARGEST = sys.float_info.max
+_LARGEST = 1e150
+"""Squares and sums of larger numbers overflow; rlcompare writes none."""
 
 
 def not_finite(value: object, path: Path = ()) -> Path | None:
-    """The place of the first number in a document that is NaN, infinite, or a whole number beyond any float."""
+    """The place of the first number in a document that is NaN, infinite or too large."""
     found = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, item in found:
         if isinstance(item, (float, int)):

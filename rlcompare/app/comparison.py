@@ -16,7 +16,7 @@ from rlcompare.app.engine import engine_of
 from rlcompare.app.progress import progress
 from rlcompare.app.remote import Mirrors, mirrored
 from rlcompare.app.selection import select_runs
-from rlcompare.app.stores import real_path, refuse_within, shared_cache, stores_folder, with_sound
+from rlcompare.app.stores import blamed, real_path, refuse_within, shared_cache, stores_folder, with_sound
 from rlcompare.app.trace import TraceSide, make_trace
 from rlcompare.errors import UsageError
 from rlcompare.interrupt import aside
@@ -131,11 +131,12 @@ def _compare(
                 SideInput(labels[0], run_stores(baseline_runs, stores[:middle], mirrors)),
                 SideInput(labels[1], run_stores(new_runs, stores[middle:], mirrors)),
             )
-            diff = aside(lambda: compare_runs(*inputs, options))
-            if trace is not None:
-                made = TraceSide(inputs[0], baseline_runs), TraceSide(inputs[1], new_runs)
-                aside(lambda: make_trace(diff, made, trace, directory))
-            return diff
+            with blamed([store for run, store in zip(runs, stores, strict=True) if run.is_store]):
+                diff = aside(lambda: compare_runs(*inputs, options))
+                if trace is not None:
+                    made = TraceSide(inputs[0], baseline_runs), TraceSide(inputs[1], new_runs)
+                    aside(lambda: make_trace(diff, made, trace, directory))
+                return diff
 
     return with_sound(runs, directory, compare)
 

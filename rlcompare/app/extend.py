@@ -27,6 +27,7 @@ from rlcompare.model.words import SIDES, RuleSeverity, SideName, Status
 
 PLAN = "plan.json"
 _PATIENCE_SECONDS = 30
+_MOST_RUNS = 10_000
 _RUN = re.compile(r"run\d{1,6}")
 
 
@@ -166,7 +167,10 @@ def _opened(request: Extension, count: Callable[[SideName], int]) -> _Series:
     try:
         found: Any = untrusted.parse_json(untrusted.read(plan, untrusted.MOST_SETTINGS_BYTES))
         first = (int(found["first"][0]), int(found["first"][1]))
-        series = _Series(first, int(found["most"]), list(map(str, found["made"])), found["current"])
+        current = None if found["current"] is None else str(found["current"])
+        series = _Series(first, int(found["most"]), list(map(str, found["made"])), current)
+        if not _is_sound(series, request):
+            raise ValueError(PLAN)
     except (ValueError, TypeError, LookupError, OverflowError) as error:
         raise InputError(plan, "the plan of the series is damaged", "Start a new one in other folders") from error
     if series.most != request.most:
@@ -182,6 +186,15 @@ def _opened(request: Extension, count: Callable[[SideName], int]) -> _Series:
     if series.current is not None:
         _put_aside(request, series, "unfinished")
     return series
+
+
+def _is_sound(series: _Series, request: Extension) -> bool:
+    """Whether the runs that a plan lists are among those that it plans."""
+    if not 0 <= min(series.first) <= max(series.first) <= _MOST_RUNS or series.most > _MOST_RUNS:
+        return False
+    turns = _turns(series.first, request.ends(series.first))
+    made = [name.partition("/")[0] for name in series.made]
+    return series.most != request.most or made == [side for side, _ in turns[: len(made)]]
 
 
 def _make(request: Extension, series: _Series, side: SideName, number: int, say: Callable[[str], None]) -> None:

@@ -110,10 +110,10 @@ def _new_run(run: RunStore, label: str | None, commit: str | None, started_ns: i
 
 def _facts(run: RunStore) -> tuple[str, int | None, str, str | None]:
     """Content, start, status, and why the run did not end well."""
-    from rlcompare.db import open_read_only
+    from rlcompare.db import open_read_only, reading
     from rlcompare.resources import sql
 
-    with open_read_only(run.store) as con:
+    with open_read_only(run.store) as con, reading(run.store):
         ((content, started, status, reason),) = con.execute(sql("history/facts_of_store")).fetchall()
     if content is None:
         raise InputError(run.path, "its store does not record which files it was made from", "Add the run itself")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -11,11 +12,15 @@ from rlcompare.app import messages
 from rlcompare.errors import InputError, UsageError
 from rlcompare.model.run import RunInput
 from rlcompare.remote import url_of
+from rlcompare.text import safe_text
 
 if TYPE_CHECKING:
     from rlcompare.store.shared_cache import SharedCache
 
 Result = TypeVar("Result")
+
+_MOST_REPEATED = 100
+"""Values of one metric in one step. Sources write one."""
 
 _MOST_MISSING = 10
 """How often a store in the cache may be missing after it was found or made."""
@@ -93,6 +98,49 @@ def with_sound(runs: Sequence[RunInput], directory: Path | None, read: Callable[
                 raise
             else:
                 missing += 1
+
+
+@contextmanager
+def blamed(stores: Sequence[Path]) -> Iterator[None]:
+    """Turns DuckDB errors about values into errors of the stores that the user named.
+
+    Stores of our own hold no such values: without others, the errors are faults of rlcompare, and pass.
+
+    Raises:
+        InputError: the stores hold values that cannot be compared.
+    """
+    import duckdb
+
+    from rlcompare.db import OF_CONTENT, first_line
+
+    for store in stores:
+        _refuse_repeated(store)
+    try:
+        yield
+    except duckdb.Error as error:
+        if not stores or not isinstance(error, OF_CONTENT):
+            raise
+        others = "".join(f" or {store}" for store in stores[1:3])
+        problem = (
+            f"the store{others} was changed by something else: its values cannot be compared ({first_line(error)})"
+        )
+        raise InputError(stores[0], problem, "Make it again with rlcompare ingest") from error
+
+
+def _refuse_repeated(store: Path) -> None:
+    """Refuses a store with many values of one metric in one step: joins by step would take their product."""
+    from rlcompare.db import open_read_only, reading
+
+    query = (
+        "SELECT name, step, count(*) AS found FROM metric WHERE step IS NOT NULL"
+        " GROUP BY ALL HAVING found > ? ORDER BY found DESC LIMIT 1"
+    )
+    with closing(open_read_only(store)) as con, reading(store):
+        found = con.execute(query, [_MOST_REPEATED]).fetchone()
+    if found is not None:
+        name, step, values = found
+        problem = f"it holds {values:,} values of {safe_text(name, 100)} in step {step}"
+        raise InputError(store, problem, "Make it again with rlcompare ingest")
 
 
 def refuse_within(target: Path, inputs: Sequence[Path], what: str, option: str) -> None:

@@ -327,7 +327,10 @@ def _moment(text: str) -> int:
     """A moment in ns since the epoch; without a time zone, of this machine's."""
     try:
         moment = datetime.fromisoformat(text.replace("Z", "+00:00"))
-        return round(moment.timestamp()) * 10**9
+        ns = round(moment.timestamp()) * 10**9
+        if not -(2**63) <= ns < 2**63:
+            raise ValueError(text)
+        return ns
     except (ValueError, OverflowError, OSError):
         raise UsageError(f"--started {text[:40]!r} is not a time such as 2026-11-23T14:05Z") from None
 

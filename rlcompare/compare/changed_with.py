@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import prod
+from math import fsum, isfinite, prod
 
 from rlcompare.compare.evidence import Evidence, OperatorChange, count, short
 from rlcompare.compare.parts import Part
@@ -37,6 +37,9 @@ LEAST_BLOCKS = 0.2
 
 LEAST_CLOCK = 0.02
 """Relative change of the clock from which it is told."""
+
+_MOST_DIGITS = 15
+"""Longer numbers are no length of an axis."""
 
 ALIGNED_BYTES = 512
 """The matrix units of Ascend read rows at full speed whose length is a multiple of this."""
@@ -161,10 +164,16 @@ def _elements(records: Iterable[KernelFact]) -> float | None:
     found = 0.0
     for record in records:
         shapes = [shape for shape in (record.input_shapes or "").split(";") if shape]
-        if not shapes or not all(size.isdecimal() for shape in shapes for size in shape.split(",")):
+        sizes = [[_size(text) for text in shape.split(",")] for shape in shapes]
+        if not sizes or any(size is None for shape in sizes for size in shape):
             return None
-        found += record.calls * sum(prod(map(int, shape.split(","))) for shape in shapes)
-    return found
+        found += record.calls * fsum(prod(size or 0.0 for size in shape) for shape in sizes)
+    return found if isfinite(found) else None
+
+
+def _size(text: str) -> float | None:
+    """The length of an axis; None if it is none."""
+    return float(text) if text.isdecimal() and len(text) <= _MOST_DIGITS else None
 
 
 def _time(records: Iterable[KernelFact]) -> float:
@@ -233,8 +242,8 @@ def _row_bytes(record: KernelFact) -> list[int | None]:
     found: list[int | None] = []
     for shape, kind, stored in zip(shapes, types, formats, strict=False):
         last, size = shape.rpartition(",")[2], _TYPE_BYTES.get(kind.strip().upper())
-        known = "," in shape and last.isdecimal() and size is not None and _format(stored) == "ND"
-        found.append(int(last) * (size or 0) if known else None)
+        length = _size(last) if "," in shape and _format(stored) == "ND" else None
+        found.append(None if length is None or size is None else int(length) * size)
     return found
 
 
@@ -277,7 +286,9 @@ def _covers(kernels: _Kernels, pairs: Sequence[tuple[KernelFact, KernelFact]]) -
 
 def _counters(kernels: _Kernels) -> Iterator[Fact]:
     """Which unit works in more of the time, else computes in less of it; and the hits of the second-level cache."""
-    counted = [pair for pair in _paired(kernels) if all(record.counted_ns and record.calls for record in pair)]
+    counted = [
+        pair for pair in _paired(kernels) if all((record.counted_ns or 0.0) > 0 and record.calls for record in pair)
+    ]
     if _covers(kernels, counted):
         units = {unit: _of_unit(counted, f"{unit}_ns") for unit in ("load", "cube")}
         grown = {unit: found for unit, found in units.items() if _fits(*found, kernels.slower)}
@@ -289,7 +300,7 @@ def _counters(kernels: _Kernels) -> Iterator[Fact]:
             before, after, time = units["cube"]
             if before and abs(after * time / before - 1) <= STEADY_UNIT and abs(after - before) >= LEAST_SHARE:
                 yield _share("cube", before, after)
-    cached = [pair for pair in _paired(kernels) if pair[0].l2_counted_ns and pair[1].l2_counted_ns]
+    cached = [pair for pair in _paired(kernels) if all((record.l2_counted_ns or 0.0) > 0 for record in pair)]
     if _covers(kernels, cached):
         before, after = (
             sum(pair[place].l2_hit_ns or 0.0 for pair in cached)

@@ -282,7 +282,7 @@ def clock(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
     if len(both) < 3 or comparable <= 0 or abs(delta) < LEAST_FACTOR * baseline:
         return
     factor = 1 + delta / comparable
-    if not _uniform(both, factor) or any(_stands_out(change, baseline, delta) for change in both):
+    if factor == 1 or not _uniform(both, factor) or any(_stands_out(change, baseline, delta) for change in both):
         return
     amounts = {}
     for place, part in basis.of_kind(COMPUTE).items():

@@ -373,15 +373,15 @@ def _packets(evidence: Evidence, delta: float, members: Sequence[str] | None) ->
         if row["unit"] != "packets" or before is None or after is None or (members and row["member"] not in members):
             continue
         without, counted = (before, after) if delta > 0 else (after, before)
-        if counted and not without:
-            found.append((counted, row))
+        words = next((words for end, words in _PACKETS.items() if f"_{end}_" in str(row["name"])), None)
+        if counted and not without and words:
+            found.append((counted, words, row))
     if not found:
         return "", ()
-    found.sort(key=lambda one: (-one[0], str(one[1]["name"]), str(one[1]["member"])))
+    found.sort(key=lambda one: (-one[0], str(one[2]["name"]), str(one[2]["member"])))
     facts = tuple(
-        {"name": f"{row['name']} {row['member']}", "baseline": row["baseline"], "new": row["new"]} for _, row in found
+        {"name": f"{row['name']} {row['member']}", "baseline": row["baseline"], "new": row["new"]} for *_, row in found
     )
-    counted, row = found[0]
-    words = next(words for end, words in _PACKETS.items() if f"_{end}_" in str(row["name"]))
+    counted, words, row = found[0]
     side = "while it was profiled, none before" if delta > 0 else "before, none now"
     return f"; {row['member']} {words.format(count(counted))} {side}", facts

@@ -143,7 +143,7 @@ def period_of(steps: Sequence[int], first: int, last: int) -> int | None:
     """
     if len(steps) < LEAST_SPIKES:
         return None
-    gaps = Counter(after - before for before, after in pairwise(steps))
+    gaps = Counter(after - before for before, after in pairwise(sorted(set(steps))))
     period = max(gaps, key=lambda gap: (gaps[gap], -gap))
     place, hits = Counter(step % period for step in steps).most_common(1)[0]
     slots = (last - place) // period - (first - 1 - place) // period

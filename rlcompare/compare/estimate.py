@@ -124,6 +124,10 @@ def _estimate(
     return Estimate(change, ends[0], ends[1], measured[0], measured[1])
 
 
+_MOST_PAIRS = 10_000
+"""Pairs of runs up to which their orders are counted. Beyond, their distribution is as good as normal."""
+
+
 def p_value(baseline: Sequence[float], new: Sequence[float]) -> float:
     """The odds of an order of runs that speaks as much for larger new values, if the sides differ in nothing.
 
@@ -135,6 +139,8 @@ def p_value(baseline: Sequence[float], new: Sequence[float]) -> float:
 
 def odds_of_order(few: int, many: int, wrong: int) -> float:
     """The odds that by luck at most so many pairs of runs are in the wrong order."""
+    if few * many > _MOST_PAIRS:
+        return NormalDist(few * many / 2, _deviation(few, many)).cdf(wrong + 0.5)
     ways = orders(*sorted((few, many)))
     return sum(ways[: wrong + 1]) / sum(ways)
 
@@ -144,8 +150,9 @@ def least_odds(few: int, many: int) -> float:
     return 1 / math.comb(few + many, few)
 
 
-_MOST_PAIRS = 10_000
-"""Pairs of runs up to which their orders are counted. Beyond, their distribution is as good as normal."""
+def _deviation(few: int, many: int) -> float:
+    """The standard deviation of the number of pairs of runs in the wrong order, if the sides differ in nothing."""
+    return math.sqrt(few * many * (few + many + 1) / 12)
 
 
 @lru_cache(maxsize=1024)
@@ -154,8 +161,8 @@ def allowed(few: int, many: int, tail: float) -> int | None:
     if few > many:
         return allowed(many, few, tail)
     if few * many > _MOST_PAIRS:
-        deviation = math.sqrt(few * many * (few + many + 1) / 12)
-        return math.floor(few * many / 2 - 0.5 + NormalDist().inv_cdf(tail) * deviation) - 1
+        most = math.floor(few * many / 2 - 0.5 + NormalDist().inv_cdf(tail) * _deviation(few, many)) - 1
+        return most if most >= 0 else None
     bound, found, rarer = math.comb(few + many, few) * tail * (1 + 1e-12), None, 0
     for pairs, number in enumerate(orders(few, many)):
         rarer += number

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from math import fsum, sqrt
+from math import fsum, isfinite, sqrt
 
 from rlcompare.compare.log_tells import BATCHES, CALLS, FITS, GENERATION, MOVED, NOT_GENERATED, OF_TOOLS, TURNS
 from rlcompare.compare.parts import Part
@@ -153,11 +153,13 @@ def _of_pass(log: TrainingLog, part: Part) -> tuple[Sequence[Reason], float]:
     if total and work == "work" and abs(total.relative) < RANKS * abs(mean.relative):
         work = "ranks"
     # The busiest rank has more tokens because all have (mean), or because they are shared out less evenly.
-    by_all = change.baseline * mean.delta / mean.baseline
+    part_of_all = change.baseline * mean.delta / mean.baseline / change.delta
+    if not isfinite(part_of_all):
+        return [Reason(work, amount, is_more_than_luck(change))], error
     apart = Change(change.baseline - mean.baseline, change.new - mean.new, _both(change.error, mean.error))
     return [
-        Reason("imbalance", amount * (1 - by_all / change.delta), apart.is_telling),
-        Reason(work, amount * by_all / change.delta, is_more_than_luck(mean)),
+        Reason("imbalance", amount * (1 - part_of_all), apart.is_telling),
+        Reason(work, amount * part_of_all, is_more_than_luck(mean)),
     ], error
 
 

@@ -219,7 +219,8 @@ def _variance(points: Sequence[float], jump: int) -> float:
         for lag in (1, 2)
     )
     usual = [fmean(sorted(found)[: math.ceil(_USUAL * len(found))]) for found in (one, two)]
-    correlation = min(max((usual[1] / usual[0]) ** 2 - 1, 0.0), _MOST_AUTOCORRELATION) if usual[0] else 0.0
+    apart = min(usual[1] / usual[0], 2.0) if usual[0] else 1.0
+    correlation = min(max(apart**2 - 1, 0.0), _MOST_AUTOCORRELATION)
     noise = max(_ABS_TO_SD * fmean(one), _ROUNDING * max(map(abs, points)))
     return noise**2 * (1 + correlation) / (1 - correlation) ** 2
 

@@ -138,6 +138,8 @@ def _of_kind(parts: Mapping[int, Part], kind: str) -> float:
 def _most_of_all(parts: Mapping[int, Part], delta: float) -> str:
     """The operator with the largest part of a change, if that is a quarter of it."""
     names = {name: total(found.values()) for name, found in by_name(parts).items() if name != OUTSIDE}
+    if not names:
+        return ""
     name = max(names, key=lambda name: (names[name] * (1 if delta > 0 else -1), name))
     return (
         f", most of all {short(name)} ({signed(names[name])})"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import inf
 from statistics import fmean, stdev
 from typing import Protocol
 
@@ -201,9 +202,9 @@ def _summed(speed: Sequence[records.MetricSample], given: Mapping[SideName, Side
 def _other_unit(speed: Sequence[records.MetricSample]) -> list[Finding]:
     values = [known([sample.value for sample in speed if sample.side == side]) for side in SIDES]
     means = [fmean(found) if found else 0.0 for found in values]
-    if not 0 < OTHER_UNIT * min(means) < max(means):
+    times = max(means) / min(means) if min(means) > 0 else 0.0
+    if not OTHER_UNIT < times < inf:
         return []
-    times = max(means) / min(means)
     text = f"{SPEED} is {grouped(times)} times that of the other side. It should be in seconds: are these milliseconds?"
     return [_finding("other_unit", SIDES[means.index(max(means))], CAUTION, text)]
 

@@ -44,12 +44,16 @@ def to_ms(ns: float | None) -> float | None:
     return None if ns is None else ns / NS_PER_MS
 
 
+LARGEST_RATIO = 1e100
+"""A larger ratio says nothing but that the baseline is next to 0."""
+
+
 def ratio(baseline: float | None, new: float | None) -> float | None:
     """``new / baseline``; None if it says nothing: either is absent or negative, or the baseline is 0 or next to it."""
     if baseline is None or new is None or baseline <= 0 or new < 0:
         return None
     found = new / baseline
-    return found if math.isfinite(found) else None
+    return found if found <= LARGEST_RATIO else None
 
 
 def is_remainder(baseline: float | None, parts: Iterable[float]) -> bool:

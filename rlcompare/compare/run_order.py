@@ -89,7 +89,7 @@ def _drift(sides: Mapping[SideName, Side], headline: Delta) -> list[Finding]:
     text = (
         f"Drift: from the first to the last run of a side ({_span(seconds)}), {headline.metric} {word} by"
         f" {grouped(abs(size) * 100, 1)} %, although the side is the same (by chance at most once in"
-        f" {min(1 / odds, 1e6):,.0f} times)."
+        f" {1 / max(odds, 1e-6):,.0f} times)."
     )
     return [Finding("runs.drift", None, None, Severity.CAUTION, text)]
 

@@ -8,6 +8,7 @@ says nothing about the change between them.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 
@@ -163,7 +164,8 @@ def _ends_early(
 
 
 def _whole(text: str | None) -> int | None:
-    return int(text) if text is not None and text.isascii() and text.isdigit() and int(text) > 0 else None
+    is_number = text is not None and re.fullmatch(r"[0-9]{1,15}", text)
+    return int(text or "") or None if is_number else None
 
 
 def _at_the_same_steps(pair: Pair) -> tuple[float | None, float | None]:

@@ -236,8 +236,8 @@ def _left_by_levels(events: Iterable[RunEvent], series: Iterable[RunSeries]) -> 
         for step, value in list(zip(one.steps, one.amounts, strict=True))[1:]:  # the first is warm-up
             levels.setdefault(bisect_right(bounds, step), []).append(value)
         spread = _squares(one.amounts[1:])
-        if spread and len(one.amounts) > LEAST_OF_LINE:
-            spread *= 1 - correlation(one.steps[1:], one.amounts[1:]) ** 2
+        if spread and len(one.amounts) > LEAST_OF_LINE and len(set(one.steps[1:])) > 1:
+            spread *= max(1 - correlation(one.steps[1:], one.amounts[1:]) ** 2, 0.0)  # rounding may exceed 1
         found[one.side, one.run, one.name] = sqrt(fsum(map(_squares, levels.values())) / spread) if spread else 1.0
     return found
 

@@ -5,7 +5,6 @@ Everything but a rule's metric may be left out. It is None then: a file that ext
 
 from __future__ import annotations
 
-import sys
 from datetime import date
 from typing import Annotated
 
@@ -14,7 +13,8 @@ from msgspec import Meta
 
 from rlcompare.model.words import EvidenceMode, OnInconclusive, RuleSeverity
 
-_LARGEST = sys.float_info.max
+_LARGEST = 1e100
+"""No value of a metric is larger, and a multiple of it is still a number."""
 _SHARE = {"pattern": r"^\s*\d+(\.\d+)?\s*%\s*$"}
 _AMOUNT = {"pattern": r"^\s*\d+(\.\d+)?\s*(ns|us|ms|s|B|KiB|MiB|GiB|TiB)\s*$"}
 

@@ -47,4 +47,4 @@ def _without_null(schema: Any) -> Any:
 
 
 def _says_nothing(key: str, value: Any) -> bool:
-    return (key == "default" and value is None) or (key in ("minimum", "maximum") and abs(value) > 1e300)
+    return (key == "default" and value is None) or (key in ("minimum", "maximum") and abs(value) >= 1e100)

@@ -13,6 +13,7 @@ from statistics import median
 
 from rlcompare.compare.names import TOKEN_RATE, polarity_of
 from rlcompare.compare.overall import HEADLINES, SPEED
+from rlcompare.compare.rows import ratio
 from rlcompare.history.levels import Level, fewest_after, levels_of, moves_at, runs_needed
 from rlcompare.history.records import Acknowledged, Run, Series
 from rlcompare.history.store import History
@@ -65,7 +66,8 @@ class MetricChange:
 
     @property
     def ratio(self) -> float | None:
-        return self.after / self.before if self.before else None
+        """``after / before``; None if it says nothing: either is negative, or ``before`` is 0 or next to it."""
+        return ratio(self.before, self.after)
 
 
 @dataclass(frozen=True)

@@ -167,8 +167,25 @@ def _check(con: duckdb.DuckDBPyConnection, place: Place) -> None:
         raise _absent(place)
     if not found.issuperset(_names()):
         raise _foreign(place)
+    if place.file is not None and not _has_columns(con):
+        raise _foreign(place)
     con.execute(f"USE {NAME}.{SCHEMA}")
     _check_version(con)
+
+
+def _has_columns(con: duckdb.DuckDBPyConnection) -> bool:
+    """Whether the tables have the columns that ours have, of the same types and as rarely NULL."""
+    for name in sql_order("history/table"):
+        con.execute(sql(name))  # in memory
+    own, found = (
+        con.execute(
+            "SELECT table_name, column_name, data_type, is_nullable FROM duckdb_columns() "
+            "WHERE database_name = ? AND schema_name = ? AND starts_with(table_name, 'history_')",
+            [database, schema],
+        ).fetchall()
+        for database, schema in (("memory", "main"), (NAME, SCHEMA))
+    )
+    return set(own) <= set(found)
 
 
 def _refuse_foreign(con: duckdb.DuckDBPyConnection, place: Place) -> None:

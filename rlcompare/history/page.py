@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from rlcompare import __version__
+from rlcompare.compare.rows import ratio
 from rlcompare.history.levels import Level
 from rlcompare.history.records import Run, Series
 from rlcompare.history.text import commit_text, minute
@@ -214,11 +215,8 @@ def _finding(numbers: Sequence[int], levels: Sequence[Level], unit: str) -> str:
 
 
 def _change(before: Level, after: Level) -> str:
-    return (
-        f" ({grouped(100 * (after.value / before.value - 1), 1, '+')} %)"
-        if before.value > 0 and after.value >= 0
-        else ""
-    )
+    found = ratio(before.value, after.value)
+    return "" if found is None else f" ({grouped(100 * (found - 1), 1, '+')} %)"
 
 
 def _levels_table(place: int, numbers: Sequence[int], levels: Sequence[Level], unit: str) -> Table:

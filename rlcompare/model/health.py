@@ -11,6 +11,7 @@ verl documents them for each of its two frameworks, which the key of a metric di
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
@@ -92,7 +93,7 @@ def _ranges(metric: str, settings: Mapping[str, str]) -> tuple[HealthRange, ...]
         lower, upper = bounds(settings.get("algorithm.rollout_is_threshold"))
         own_lower = bounds(settings.get("algorithm.rollout_is_threshold_lower"))[1]
         mode, level = (settings.get(f"algorithm.rollout_is_{name}", "") for name in ("mode", "level"))
-        return health_ranges(upper, own_lower or lower, mode, of_sequences=level == "sequence")
+        return health_ranges(upper, lower if own_lower is None else own_lower, mode, of_sequences=level == "sequence")
     of_sequences = settings.get(f"{_CORRECTION}rollout_is") == "sequence"
     return correction_ranges(of_sequences=of_sequences, bypass=metric.startswith(BYPASS))
 
@@ -132,7 +133,7 @@ def health_ranges(
             HealthRange(_key("p99"), below, None, threshold, False, _TUNE),
             HealthRange(_key("max"), f"<= {threshold:g} (the threshold)", None, threshold, True, _TUNE),
         ]
-        if mode == "clip":
+        if mode == "clip" and (threshold or threshold_lower is not None):  # 1 / 0 is no limit
             lower = 1 / threshold if threshold_lower is None else threshold_lower
             text = f">= {lower:g} (the lower threshold)"
             ranges.append(HealthRange(_key("min"), text, lower, None, True, _TUNE))
@@ -174,6 +175,8 @@ def bounds(threshold: str | None) -> tuple[float | None, float | None]:
     try:
         numbers = [float(part) for part in parts]
     except ValueError:
+        return None, None
+    if not all(map(math.isfinite, numbers)):
         return None, None
     return (numbers[0], numbers[1]) if len(numbers) == 2 else (None, numbers[0]) if len(numbers) == 1 else (None, None)
 

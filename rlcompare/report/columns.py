@@ -62,7 +62,7 @@ def _array(column: str, values: list[Any]) -> pyarrow.Array:
     if kinds <= {int, float}:
         if kinds == {int} and _fits(values):
             return pyarrow.array(values, pyarrow.int64())
-        numbers = pyarrow.array(values, pyarrow.float64())
+        numbers = pyarrow.array([None if value is None else float(value) for value in values], pyarrow.float64())
         return pyarrow.compute.if_else(pyarrow.compute.is_finite(numbers), numbers, None)
     if kinds == {bool}:
         return pyarrow.array(values, pyarrow.bool_())

@@ -232,6 +232,8 @@ def _section(name: str, rows: tuple[Row, ...], info: Mapping[str, _SectionInfo])
     if name not in info:
         raise DocumentError(f"its member section_info.{name} is missing")
     found = info[name]
+    if any("name" not in row for row in rows):
+        raise DocumentError(f"its member sections.{name} has a row without a name")
     if any(rest.rows < 1 for rest in found.rest):
         raise DocumentError(f"its member section_info.{name}.rest counts no rows")
     return Section(name, found.unit, found.keys, found.matched_share, found.note, rows, found.rest)

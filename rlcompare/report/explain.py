@@ -52,7 +52,7 @@ def explain(diff: Diff, what: str) -> list[str] | None:
     """
     if what == "unexplained":
         return _unexplained(diff)
-    if what.isascii() and what.isdigit():
+    if what.isascii() and what.isdigit() and len(what) < 10:
         place = int(what) - 1
         return _cause(diff, place) if 0 <= place < len(diff.causes) else None
     metric = diff.metric(what)

@@ -179,7 +179,7 @@ def finding_line(finding: FindingView) -> str:
 
 def _table(table: Table) -> Iterator[str]:
     changed = [row for row in table.rows if row.tone != "noise"][:TABLE_ROWS]
-    if not changed:
+    if not changed or not {column.key for column in table.columns}.issuperset(_COLUMNS):
         return
     yield from folded(table.title, _table_lines(table, changed))
 

@@ -63,6 +63,8 @@ def part_lines(diff: Diff) -> PartLines | None:
     if len(ordered) > LINES + 1:
         ordered = [*ordered[:LINES], _sum_of(ordered[LINES:])]
     largest = max(number_of(row.get(side)) for row in ordered for side in ("baseline", "new"))
+    if largest <= 0:
+        return None
     judged, floor = not profile_disagrees(diff), floor_of(diff.metric(diff.headline))
     lines = [_line(row, largest, _tone(row, floor, judged, diff.unstable)) for row in ordered]
     return PartLines(tr(label), quantity.shown_unit("ms", (largest,)), tuple(lines))

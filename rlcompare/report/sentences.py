@@ -56,10 +56,15 @@ class _Grammar:
     words: Mapping[str, str]
 
 
+_JOINTS = (": ", "; ", " → ", "  ")
+_MOST_JOINTS = 40
+"""Patterns try all ways to divide a text at these. Sentences of ours have a few."""
+
+
 def said(text: str) -> str:
     """A text of a diff in the language in use; as it is if the language is English, or if a part of it is unknown."""
     spoken = language.current()
-    if spoken == language.ENGLISH or not text or len(text) > LIMIT:
+    if spoken == language.ENGLISH or not text or len(text) > LIMIT or sum(map(text.count, _JOINTS)) > _MOST_JOINTS:
         return text
     return _said(spoken, text)
 
@@ -71,41 +76,42 @@ def datum(text: str) -> str:
 
 @lru_cache(maxsize=4096)  # sentences hold numbers
 def _said(spoken: str, text: str) -> str:
-    grammar = _grammar(spoken)
+    grammar, failed = _grammar(spoken), set[str]()
     for parts in (_SENTENCE.split(text), [text]):
-        found = [_parsed(grammar, part.removesuffix("."), 0) for part in parts]
+        found = [_parsed(grammar, part.removesuffix("."), 0, failed) for part in parts]
         if None not in found:
             return _STOP.join(part for part in found if part) + (_STOP if text.endswith(".") else "")
     return text
 
 
-def _parsed(grammar: _Grammar, text: str, depth: int) -> str | None:
-    """A phrase as it is said; None if it is unknown."""
-    if depth > _DEPTH:
+def _parsed(grammar: _Grammar, text: str, depth: int, failed: set[str]) -> str | None:
+    """A phrase as it is said; None if it is unknown. ``failed``: texts that are known to be none."""
+    if depth > _DEPTH or text in failed:
         return None
     for rule in grammar.sentences:
         found = rule.pattern.fullmatch(text)
-        if found and (made := _filled(grammar, rule, found, depth)) is not None:
+        if found and (made := _filled(grammar, rule, found, depth, failed)) is not None:
             return made
     for rule in grammar.ends:
         found = rule.pattern.search(text)
         if found is None or not found.start():
             continue
-        head = _parsed(grammar, text[: found.start()], depth + 1)
-        made = None if head is None else _filled(grammar, rule, found, depth)
+        head = _parsed(grammar, text[: found.start()], depth + 1, failed)
+        made = None if head is None else _filled(grammar, rule, found, depth, failed)
         if head is not None and made is not None:
             return head + made
+    failed.add(text)
     return None
 
 
-def _filled(grammar: _Grammar, rule: _Rule, found: re.Match[str], depth: int) -> str | None:
+def _filled(grammar: _Grammar, rule: _Rule, found: re.Match[str], depth: int, failed: set[str]) -> str | None:
     values: dict[str, str] = {}
     for name, value in found.groupdict().items():
         shown: str | None = value
         if name.startswith("word"):
             shown = grammar.words.get(value)
         elif name.rstrip("0123456789") == "c":
-            shown = _parsed(grammar, value, depth + 1)
+            shown = _parsed(grammar, value, depth + 1, failed)
         elif name == "p":
             shown = _placed(grammar, value)
         if shown is None:

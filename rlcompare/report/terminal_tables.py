@@ -47,7 +47,7 @@ def _changed(view: ReportView) -> Iterator[tuple[Table, tuple[TableRow, ...]]]:
     if overall:
         yield view.overall, _notable(overall)[:_OVERALL_ROWS]
     for table in view.tables:
-        if table.name in _TABLES and table.rows:
+        if table.name in _TABLES and table.rows and {column.key for column in table.columns}.issuperset(_MEASURES):
             yield table, _notable(table.rows)[:_ROWS]
 
 

@@ -18,7 +18,7 @@ WITH RECURSIVE later(name, place) AS (   -- timers that may follow the step, in 
 ), room AS (   -- time of the step minus the phases that are always part of it
     SELECT m.side, m.run, m.step,
            max(m.value) FILTER (m.name = 'timing_s/step') + 0.01 - coalesce(sum(m.value ORDER BY enum_code(m.name)) FILTER (t.place = 0), 0) AS seconds,
-           map_from_entries(list((t.place, m.value)) FILTER (t.place > 0 AND m.value IS NOT NULL)) AS others
+           [max(m.value) FILTER (t.place = 1), max(m.value) FILTER (t.place = 2), max(m.value) FILTER (t.place = 3)] AS others
     FROM c_metric AS m LEFT JOIN timer AS t USING (side, run, name)
     WHERE m.name = 'timing_s/step' OR m.name IN (SELECT name FROM timer) GROUP BY ALL
 ), tried AS (

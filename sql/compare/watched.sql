@@ -54,8 +54,8 @@ WITH chosen AS (   -- no name matches two patterns
     SELECT name, step FROM c_metric SEMI JOIN chosen USING (name) WHERE in_part(name) GROUP BY name, step HAVING bool_or(side = 'baseline') AND bool_or(side = 'new')
 ), given AS (
     SELECT m.side, m.run, m.name, m.given, c.what, m.step, m.value, b.name IS NOT NULL AS shared
-    FROM c_metric AS m JOIN chosen AS c USING (name) LEFT JOIN met AS b ON b.name = m.name AND b.step IS NOT DISTINCT FROM m.step
-    WHERE m.step IS DISTINCT FROM 0 AND in_part(m.name)
+    FROM c_metric AS m JOIN chosen AS c USING (name) LEFT JOIN met AS b ON b.name = m.name AND b.step = m.step
+    WHERE m.step <> 0 AND in_part(m.name)
 ), grown AS (
     SELECT * REPLACE (value - coalesce(lag(value) OVER (PARTITION BY side, run, enum_code(name) ORDER BY step), 0) AS value)
     FROM given WHERE what LIKE '%\_count' ESCAPE '\'

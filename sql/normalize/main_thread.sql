@@ -13,5 +13,5 @@ WITH begun AS (   -- without marks: the first operator of the capture
     SELECT f.capture, f.from_ns, min(o.thread) AS thread
     FROM first_operator AS f JOIN operator AS o ON o.capture = f.capture AND o.start_ns = f.start_ns GROUP BY f.capture, f.from_ns
 )
-SELECT capture, arg_max(thread, {'steps': steps, 'lowest': -thread}) AS thread
+SELECT capture, arg_max(thread, {'steps': steps, 'lowest': -CAST(thread AS HUGEINT)}) AS thread
 FROM (SELECT capture, thread, count(*) AS steps FROM first_thread GROUP BY ALL) GROUP BY capture;

@@ -39,7 +39,7 @@ WITH plain AS (
 ), main AS (
     FROM main_thread
     UNION ALL
-    SELECT capture, arg_max(thread, {'ns': ns, 'lowest': -thread}) FROM range_thread GROUP BY capture
+    SELECT capture, arg_max(thread, {'ns': ns, 'lowest': -CAST(thread AS HUGEINT)}) FROM range_thread GROUP BY capture
 ), placed_span AS (
     SELECT n.capture, n.thread, n.name, n.start_ns, n.end_ns, n.is_operator, w.step
     FROM named AS n JOIN main AS m ON m.capture = n.capture AND m.thread = n.thread

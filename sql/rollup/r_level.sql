@@ -11,7 +11,7 @@ WITH measured AS (
     UNION ALL BY NAME
     SELECT capture, device_id, ts_ns, 'clock' AS what, value FROM counter WHERE name = 'aicore_freq_mhz'
 ), sample AS (
-    SELECT * FROM measured WHERE ts_ns IS NOT NULL AND value >= 0
+    SELECT * FROM measured WHERE ts_ns IS NOT NULL AND value >= 0 AND isfinite(value)
 ), span AS (
     SELECT capture, device_id, what, component, min(ts_ns >> 20) AS first_slot, max(ts_ns >> 20) - min(ts_ns >> 20) + 1 AS slots FROM sample GROUP BY ALL
 ), extreme AS (

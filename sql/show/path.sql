@@ -12,7 +12,7 @@ WITH placed AS (
     FROM placed JOIN counted USING (role, folder) GROUP BY ALL
 ), named AS (
     SELECT kind, subject, sum(ns / times ORDER BY times, rank) / 1e6 AS total_ms, sum(pieces / times ORDER BY times, rank) AS pieces,
-           arg_max(rank, {'ns': ns, 'rank': -rank}) AS mostly_on_rank
+           arg_max(rank, {'ns': ns, 'rank': -CAST(rank AS BIGINT)}) AS mostly_on_rank
     FROM exact GROUP BY kind, subject
 )
 SELECT kind, subject, total_ms, 100.0 * total_ms / (SELECT sum(total_ms ORDER BY kind, subject) FROM named) AS share_percent, pieces, mostly_on_rank

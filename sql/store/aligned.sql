@@ -42,7 +42,7 @@ WITH grouped AS (
     FROM placed AS p JOIN clock AS k USING (capture)
 ), met AS (
     SELECT job, step, meeting, ordinal, group_id, max(start_ns) AS last_ns, count(DISTINCT rank) = max(members) AS is_whole,
-           arg_max({'rank': rank, 'device_id': device_id}, {'start_ns': start_ns, 'rank': -rank, 'device_id': -device_id}) AS last
+           arg_max({'rank': rank, 'device_id': device_id}, {'start_ns': start_ns, 'rank': -CAST(rank AS BIGINT), 'device_id': -CAST(device_id AS BIGINT)}) AS last
     FROM timed GROUP BY ALL HAVING count(DISTINCT rank) > 1 AND max(start_ns) <= min(end_ns)
 )
 SELECT t.job, t.capture, t.device_id, t.kind, t.group_name, t.own_start_ns AS start_ns, t.ahead_ns, min(m.last_ns + t.ahead_ns) AS last_ns,

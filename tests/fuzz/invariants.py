@@ -9,11 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from rlcompare.sources.metrics.values import LONGEST_SECONDS
 from tests.fuzz import totals
 from tests.fuzz.numbers import SIDES, Contradiction, Document, close, is_partly_measured
 
 LONGEST_MS = 8 * 24 * 3600 * 1000
 """No profile lasts longer than a week (``sql/sources/macro/longest_profile_ns.sql``), so no time of it does."""
+
+LONGEST_TIMER_MS = LONGEST_SECONDS * 1000
+"""Phases may be timed by training alone, whose times may be longer."""
 
 NEGATIVE = frozenset({"time.tail", "time.preparing", "time.step_free", "time.stage", "time.outside_profile"})
 """May be negative: the device may end after the host's step, and start before it (docs/design.md §4); receives may
@@ -72,7 +76,9 @@ def _overall(document: Document) -> Iterator[Contradiction]:
             is_time = row["metric"].startswith(("time.", "phase.", "role.", "timing_s/"))
             if is_time and value < 0 and not row["metric"].endswith(tuple(NEGATIVE)):
                 yield place, f"{value} {row['unit']} is negative"
-            if row["unit"] == "ms" and abs(value) > LONGEST_MS:
+            if row["unit"] == "ms" and abs(value) > (
+                LONGEST_TIMER_MS if row["metric"].startswith("phase.") else LONGEST_MS
+            ):
                 yield place, f"{value} ms is beyond any sense"
         yield from _change(row, f"overall.{row['metric']}")
     for side in SIDES:
@@ -180,7 +186,8 @@ def _value(section: str, key: str, value: float, unit: str, place: str, calls: f
     if is_time and section not in ("msprof", "memory", "workload"):
         if value < -1e-6:
             yield place, f"{key} is {value} ms"
-        if value > LONGEST_MS * max(calls or 1, 1):  # calls may overlap
+        longest = LONGEST_TIMER_MS if section == "phases" else LONGEST_MS
+        if value > longest * max(calls or 1, 1):  # calls may overlap
             yield place, f"{key} {value} ms is beyond any sense"
 
 

@@ -85,7 +85,10 @@ def is_point(low: float, high: float) -> bool:
 def step_axis(steps: Sequence[int]) -> Axis:
     """The axis of step numbers."""
     first, last = min(steps, default=0), max(steps, default=1)
-    return Axis(first - 0.5, last + 0.5) if last - first < 50 else Axis(first, last)
+    if last - first >= 50:
+        return Axis(first, last)
+    low, high = first - 0.5, last + 0.5
+    return Axis(low, high) if low < high else axis_of((first,))
 
 
 def step_ticks(axis: Axis, most: int = 8) -> tuple[Tick, ...]:

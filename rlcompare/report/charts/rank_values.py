@@ -87,7 +87,9 @@ class RankValues:
 def rank_values(pictures: Pictures) -> RankValues | None:
     """The values; None unless there are two ranks."""
     rows: _Rows = {
-        (times.side, times.what): dict(zip(times.ranks, times.values, strict=False)) for times in pictures.ranks
+        (times.side, times.what): dict(zip(times.ranks, times.values, strict=False))
+        for times in pictures.ranks
+        if times.what in _TITLES
     }
     ranks = list(dict.fromkeys(rank for values in rows.values() for rank in values))
     if len(ranks) < 2 or not pictures.phases:

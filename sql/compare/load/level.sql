@@ -32,4 +32,4 @@ WITH own AS (
     FROM chosen AS c GROUP BY c.capture
 )
 SELECT getvariable('side'), getvariable('run'), c.capture, c.what, c.component, c.ts_ns - o.start_ns, c.value
-FROM chosen AS c JOIN origin AS o USING (capture);
+FROM chosen AS c JOIN origin AS o USING (capture) WHERE isfinite(c.value);
