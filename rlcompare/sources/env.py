@@ -270,11 +270,16 @@ def _text(value: object) -> str | None:
     """A scalar, or a list of scalars, as text; None for anything else and for empty values."""
     if isinstance(value, bool):
         return "true" if value else "false"
-    if isinstance(value, int | float | str):
+    if _is_scalar(value):
         return str(value)
-    if isinstance(value, list) and all(isinstance(item, int | float | str) for item in value):
-        return ",".join(str(item) for item in value) or None
+    if isinstance(value, list) and all(map(_is_scalar, value)):
+        return ",".join(map(str, value)) or None
     return None
+
+
+def _is_scalar(value: object) -> bool:
+    """Whether it is a text or a number. Python does not print integers of thousands of digits."""
+    return isinstance(value, float | str) or (isinstance(value, int) and abs(value) < 2**64)
 
 
 def _parsed(value: object) -> object:

@@ -69,8 +69,9 @@ def _yaml(path: Path) -> object:
         made = OmegaConf.to_container(OmegaConf.create(text), resolve=False) if text.strip() else {}
     except OSError as error:
         raise InputError(path, error.strerror or str(error), "Check that it still exists and is readable") from error
-    except (yaml.YAMLError, OmegaConfBaseException, ValueError, TypeError, RecursionError) as error:
-        raise InputError(path, f"it is not Hydra's YAML ({str(error).splitlines()[0][:100]})", _REMEDY) from error
+    except (yaml.YAMLError, OmegaConfBaseException, AssertionError, ValueError, TypeError, RecursionError) as error:
+        reason = (str(error).splitlines() or ["it holds no keys"])[0][:100]  # OmegaConf asserts that there are some
+        raise InputError(path, f"it is not Hydra's YAML ({reason})", _REMEDY) from error
     return made
 
 
@@ -147,6 +148,6 @@ def _scalar(text: str) -> object:
 
     try:
         made = OmegaConf.to_container(OmegaConf.from_dotlist([f"value={text}"]), resolve=False)
-    except (OmegaConfBaseException, YAMLError, ValueError, RecursionError):
+    except (OmegaConfBaseException, YAMLError, AssertionError, ValueError, RecursionError):
         return text
     return made.get("value") if isinstance(made, dict) else text

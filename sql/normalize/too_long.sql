@@ -31,8 +31,8 @@ SELECT a.capture, a.what, a.number, a.end_ns - a.start_ns AS ns, coalesce(k.name
 FROM around AS a
 LEFT JOIN extent AS e USING (capture)
 LEFT JOIN counted AS c ON c.capture = a.capture AND c.what = a.what AND c.device_id IS NOT DISTINCT FROM a.device_id AND c.line = a.line
-LEFT JOIN stage_kernel AS k ON a.what = 'kernel' AND k.rowid = a.number
-LEFT JOIN stage_collective AS o ON a.what = 'collective' AND o.rowid = a.number
+LEFT JOIN stage_kernel AS k ON k.rowid = CASE WHEN a.what = 'kernel' THEN a.number END   -- a hash join: many may be too long
+LEFT JOIN stage_collective AS o ON o.rowid = CASE WHEN a.what = 'collective' THEN a.number END
 WHERE coalesce(a.contains_two AND c.is_rare, FALSE) OR coalesce(a.end_ns - e.last_ns > greatest(e.last_ns - e.first_ns, 1000000000), FALSE);
 DELETE FROM stage_kernel WHERE rowid IN (SELECT number FROM too_long WHERE what = 'kernel');
 DELETE FROM stage_copy WHERE rowid IN (SELECT number FROM too_long WHERE what = 'copy');

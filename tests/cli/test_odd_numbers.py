@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import duckdb
@@ -17,7 +17,7 @@ TINY = [1e-60] * 4 + [-1e-100, -1.0] * 3 + [1e-320, 1e-320, 5e-324] * 4 + [1e-32
 GAP = [*range(2, 16), *range(136, 156)]
 
 
-def log(path: Path, courses: dict[str, Course], steps: Sequence[int] | None = None) -> Path:
+def log(path: Path, courses: Mapping[str, Course], steps: Sequence[int] | None = None) -> Path:
     """A file of metrics; a step of 3 s unless the courses say otherwise."""
     length = len(next(iter(courses.values())))
     numbers = steps or range(1, length + 1)

@@ -84,4 +84,5 @@ def _nanoseconds(parts: list[int], offset: timedelta) -> int | None:
     except (ValueError, OverflowError):
         return None
     since = moment - datetime(1970, 1, 1, tzinfo=timezone.utc)
-    return (since.days * 86_400 + since.seconds) * SECOND
+    seconds = since.days * 86_400 + since.seconds
+    return seconds * SECOND if 0 <= seconds < _LAST else None

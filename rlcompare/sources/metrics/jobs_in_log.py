@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import compress, pairwise
+from itertools import accumulate, compress, pairwise
 from pathlib import Path
 
 from rlcompare.errors import InputError
@@ -94,8 +94,9 @@ def _by_process(metrics: Metrics) -> Sequence[Sequence[int]]:
     rows: dict[str, list[int]] = defaultdict(list)
     for row, line in enumerate(metrics.lines):
         rows[metrics.owners.get(line, "")].append(row)
-    groups = list(rows.values())
-    in_turn = any(a[0] < b[0] < a[-1] for a in groups for b in groups if a is not b)
+    groups = list(rows.values())  # by their first row
+    ends = accumulate((group[-1] for group in groups), max)
+    in_turn = any(group[0] < end for group, end in zip(groups[1:], ends, strict=False))
     if "" in rows or not in_turn:
         return [whole]
     keys = [{(metrics.steps[row], metrics.metrics[row]) for row in group} for group in groups]

@@ -36,7 +36,7 @@ _MOST_LEVELS = 12
 _QUERY_RUNS = """
     SELECT r.run_uuid, r.name, e.name
     FROM runs AS r LEFT JOIN experiments AS e ON e.experiment_id = r.experiment_id
-    WHERE EXISTS (SELECT 1 FROM metrics AS m WHERE m.run_uuid = r.run_uuid)
+    WHERE r.run_uuid IN (SELECT run_uuid FROM metrics)
       AND coalesce(r.lifecycle_stage, 'active') <> 'deleted'
     ORDER BY r.start_time, r.run_uuid
 """

@@ -12,6 +12,8 @@ import threading
 import warnings
 from collections.abc import Mapping
 
+from rlcompare.sources.metrics.values import whole_step
+
 _START = b"{'actor_rollout_ref': {"
 _MOST_BYTES = 2 * 2**20
 _PREFIX_BYTES = 400
@@ -121,7 +123,7 @@ def profiled_steps(config: Mapping[str, object]) -> list[int] | None:
         return None
     if not isinstance(steps, (list, tuple)) or not _any_role_enabled(config):
         return []
-    return [step for step in steps if isinstance(step, int) and not isinstance(step, bool)]
+    return [step for step in steps if isinstance(step, int) and whole_step(step) is not None]
 
 
 def _any_role_enabled(config: Mapping[str, object]) -> bool:

@@ -26,6 +26,7 @@ from typing import BinaryIO
 from rlcompare.errors import InputError
 from rlcompare.sources.metrics import clock
 from rlcompare.sources.metrics.values import MOST_VALUE
+from rlcompare.untrusted import MOST_VALUES
 
 JSON_LIMIT_BYTES = 512 * 2**20
 COUNTER, GAUGE, SUM, COUNT = "counter", "gauge", "sum", "count"
@@ -270,6 +271,8 @@ def _read_answers(file: BinaryIO, found: _Found) -> None:
     text = file.read(JSON_LIMIT_BYTES + 1)
     if len(text) > JSON_LIMIT_BYTES:
         raise OSError(EFBIG, f"it is larger than {JSON_LIMIT_BYTES // 2**20} MiB: query fewer metrics or a larger step")
+    if sum(map(text.count, (b",", b"[", b"{"))) > MOST_VALUES:
+        raise OSError(EFBIG, f"it has more than {MOST_VALUES:,} values: query fewer metrics or a larger step")
     for document in _documents(text.decode("utf-8-sig", "replace"), found):
         data = document.get("data")
         result = data.get("result") if isinstance(data, dict) else None

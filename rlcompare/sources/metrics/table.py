@@ -60,18 +60,19 @@ def columns_of(header: Sequence[str]) -> Columns | None:
 
 def _metric_columns(names: Sequence[str], step: int) -> Iterator[tuple[int, str, str]]:
     # A chart has both bounds for each of its columns, "RUN - METRIC". A metric's name may also contain " - ".
-    chart = any(f"{name}{_BOUNDS[0]}" in names for name in names)
+    known = frozenset(names)
+    chart = any(f"{name}{_BOUNDS[0]}" in known for name in names)
     # SwanLab writes a pair of columns for each metric, "RUN-METRIC_step" for its value and "RUN-METRIC_timestamp".
     paired = [name.removesuffix(_STEP_OF) for name in names if name.endswith(_STEP_OF)]
-    paired = [name for name in paired if f"{name}{_TIME_OF}" in names]
-    run_of_all = _common([name.partition("/")[0] for name in paired]).rpartition("-")[0]
+    pairs = frozenset(name for name in paired if f"{name}{_TIME_OF}" in known)
+    run_of_all = _common([name.partition("/")[0] for name in pairs]).rpartition("-")[0]
     for place, name in enumerate(names):
         if place == step or not name or name in OWN or (chart and name.endswith(_BOUNDS)):
             continue
         base = name.removesuffix(_TIME_OF)
-        if base != name and (base in names or base in paired):
+        if base != name and (base in known or base in pairs):
             continue
-        if name.removesuffix(_STEP_OF) in paired:
+        if name.removesuffix(_STEP_OF) in pairs:
             yield place, run_of_all, name.removesuffix(_STEP_OF).removeprefix(run_of_all).removeprefix("-")
             continue
         run, separator, metric = name.rpartition(" - ")
@@ -81,7 +82,8 @@ def _metric_columns(names: Sequence[str], step: int) -> Iterator[tuple[int, str,
 def _common(names: Sequence[str]) -> str:
     """The beginning that all names share."""
     first, last = min(names, default=""), max(names, default="")
-    return next((first[:place] for place in range(len(first)) if not last.startswith(first[: place + 1])), first)
+    pairs = enumerate(zip(first, last, strict=False))
+    return first[: next((place for place, (one, other) in pairs if one != other), min(len(first), len(last)))]
 
 
 def runs_in(path: Path) -> list[str]:

@@ -27,6 +27,12 @@ _BROKEN_BEFORE = re.compile(r"- [\w@.-]+/[^:\s]*:\S")
 _BAR = re.compile(r"(?:[A-Z][a-z]{1,30} ){1,5}Progress:.*\Z", re.DOTALL)
 _BROKEN_BEHIND = re.compile(r"[\w@.-]+/[^:]*:\S")
 
+_MOST_JOINED = 256 * 1024
+"""Characters of a line put together. A step takes a few thousand."""
+
+_MOST_TRIES = 30
+"""Lines by which it may be shortened to consist of metrics alone: each try reads it once more."""
+
 Parsed = tuple[list[tuple[str, str]], int]
 Parse = Callable[[str], Parsed]
 
@@ -81,7 +87,7 @@ def joined(text: mmap.mmap, begin: int, behind: str, end: int, width: int | None
     parts = [(Joined(behind, end), before)]
     for line, line_end in _following(text, end):
         inside = len(before) == width and re.search(r"[\w/]\Z", before) is not None  # global_ and step:5
-        if len(made) > LINE_BYTES or len(parts) > _MOST_LINES or _OTHER.search(f"_{line}" if inside else line):
+        if len(made) > _MOST_JOINED or len(parts) > _MOST_LINES or _OTHER.search(f"_{line}" if inside else line):
             break
         if _between_words(before, line):
             made = f"{made.rstrip()} {line.lstrip()}"
@@ -91,8 +97,8 @@ def joined(text: mmap.mmap, begin: int, behind: str, end: int, width: int | None
             break
         before = line
         parts.append((Joined(made, line_end, len(parts)), line))
-    whole = [(part, last) for part, last in parts[1:] if _is_whole(part.text, parse)]
-    part, last = whole[-1] if whole else parts[0]
+    tried = parts[: -_MOST_TRIES - 1 : -1]
+    part, last = next((found for found in tried if found is not parts[0] and _is_whole(found[0].text, parse)), parts[0])
     if len(last) == width or last.rstrip().endswith(" -"):  # it goes on in a line that another process may have parted
         return replace(part, lost=max(1, len(parts) - 1 - part.lines))
     return part

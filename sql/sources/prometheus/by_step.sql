@@ -26,4 +26,4 @@ UNION ALL SELECT a.step, 'vllm:spec_decode_acceptance_rate', a.growth / b.growth
     WHERE a.name = 'vllm:spec_decode_num_accepted_tokens_total' AND b.name = 'vllm:spec_decode_num_draft_tokens_total' AND b.growth > 0
 UNION ALL SELECT step, name || '/mean', mean FROM level
 UNION ALL SELECT step, name || '/max', most FROM level)
-WHERE getvariable('prometheus_by_step');
+WHERE getvariable('prometheus_by_step') AND abs(value) <= 1e100;   -- as of other metrics

@@ -19,4 +19,4 @@ UNION ALL SELECT NULL, 'vllm:spec_decode_acceptance_rate', a.growth / b.growth F
     WHERE a.name = 'vllm:spec_decode_num_accepted_tokens_total' AND b.name = 'vllm:spec_decode_num_draft_tokens_total' AND b.growth > 0
 UNION ALL SELECT NULL, name || '/mean', mean FROM level
 UNION ALL SELECT NULL, name || '/max', most FROM level)
-WHERE NOT getvariable('prometheus_by_step');
+WHERE NOT getvariable('prometheus_by_step') AND abs(value) <= 1e100;   -- as of other metrics
