@@ -138,7 +138,9 @@ def _create(con: duckdb.DuckDBPyConnection, place: Place) -> None:
     """Makes the tables that are missing."""
     _refuse_foreign(con, place)
     found = _tables(con)
-    if not found.issuperset(_names()):
+    if found.issuperset(_names()):
+        _check_columns(con, place)
+    else:
         con.execute("BEGIN")
         con.execute(f"CREATE SCHEMA IF NOT EXISTS {NAME}.{SCHEMA}")
         con.execute(f"USE {NAME}.{SCHEMA}")
@@ -167,14 +169,15 @@ def _check(con: duckdb.DuckDBPyConnection, place: Place) -> None:
         raise _absent(place)
     if not found.issuperset(_names()):
         raise _foreign(place)
-    if place.file is not None and not _has_columns(con):
-        raise _foreign(place)
+    _check_columns(con, place)
     con.execute(f"USE {NAME}.{SCHEMA}")
     _check_version(con)
 
 
-def _has_columns(con: duckdb.DuckDBPyConnection) -> bool:
-    """Whether the tables have the columns that ours have, of the same types and as rarely NULL."""
+def _check_columns(con: duckdb.DuckDBPyConnection, place: Place) -> None:
+    """Refuses a file whose tables lack a column of ours, or have it of another type, or with values of NULL."""
+    if place.file is None:
+        return
     for name in sql_order("history/table"):
         con.execute(sql(name))  # in memory
     own, found = (
@@ -185,7 +188,8 @@ def _has_columns(con: duckdb.DuckDBPyConnection) -> bool:
         ).fetchall()
         for database, schema in (("memory", "main"), (NAME, SCHEMA))
     )
-    return set(own) <= set(found)
+    if not set(own) <= set(found):
+        raise _foreign(place)
 
 
 def _refuse_foreign(con: duckdb.DuckDBPyConnection, place: Place) -> None:

@@ -76,7 +76,7 @@ def datum(text: str) -> str:
 
 @lru_cache(maxsize=4096)  # sentences hold numbers
 def _said(spoken: str, text: str) -> str:
-    grammar, failed = _grammar(spoken), set[str]()
+    grammar, failed = _grammar(spoken), dict[str, int]()
     for parts in (_SENTENCE.split(text), [text]):
         found = [_parsed(grammar, part.removesuffix("."), 0, failed) for part in parts]
         if None not in found:
@@ -84,9 +84,13 @@ def _said(spoken: str, text: str) -> str:
     return text
 
 
-def _parsed(grammar: _Grammar, text: str, depth: int, failed: set[str]) -> str | None:
-    """A phrase as it is said; None if it is unknown. ``failed``: texts that are known to be none."""
-    if depth > _DEPTH or text in failed:
+def _parsed(grammar: _Grammar, text: str, depth: int, failed: dict[str, int]) -> str | None:
+    """A phrase as it is said; None if it is unknown.
+
+    Args:
+        failed: the least depth at which a text was found to be none; so it is none deeper either.
+    """
+    if depth > _DEPTH or failed.get(text, depth + 1) <= depth:
         return None
     for rule in grammar.sentences:
         found = rule.pattern.fullmatch(text)
@@ -100,11 +104,11 @@ def _parsed(grammar: _Grammar, text: str, depth: int, failed: set[str]) -> str |
         made = None if head is None else _filled(grammar, rule, found, depth, failed)
         if head is not None and made is not None:
             return head + made
-    failed.add(text)
+    failed[text] = depth
     return None
 
 
-def _filled(grammar: _Grammar, rule: _Rule, found: re.Match[str], depth: int, failed: set[str]) -> str | None:
+def _filled(grammar: _Grammar, rule: _Rule, found: re.Match[str], depth: int, failed: dict[str, int]) -> str | None:
     values: dict[str, str] = {}
     for name, value in found.groupdict().items():
         shown: str | None = value

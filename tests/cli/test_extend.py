@@ -181,3 +181,20 @@ def test_bisect_finds_the_commit(tmp_path: Path) -> None:
     git("bisect", "start", commits[-1], commits[0])
     said = git("bisect", "run", sys.executable, "try.py")
     assert f"{commits[5]} is the first bad commit" in said
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "change",
+    [{"current": 5}, {"first": [-5, -5]}, {"first": [10**5, 10**5]}, {"made": ["x"] * 50},
+     {"made": ["new/a"] * 10 + ["baseline/a"] * 10}],
+    ids=str,
+)  # fmt: skip
+def test_a_damaged_plan(extend: Extend, change: dict[str, object]) -> None:
+    Path("broken").touch()
+    assert extend(1.5, 0.01, 4)[0] == 4
+    path = Path("ab/new.extend/plan.json")
+    path.write_text(json.dumps({**json.loads(path.read_text()), **change}))
+    code, _, err = extend(1.5, 0.01, 4)
+    assert code == 4
+    assert "plan" in err or "baseline-run1.log" in err

@@ -64,14 +64,14 @@ def _extension() -> str:
 
 
 def test_what_is_read_is_what_was_added(file: Place) -> None:
-    added = [new_run(1), new_run(2, {"a": 0.1, "b": 1e-300, "c": -1.7976931348623157e308}), new_run(3, status=UNSTABLE)]
+    added = [new_run(1), new_run(2, {"a": 0.1, "b": 1e-300, "c": -1e100}), new_run(3, status=UNSTABLE)]
     assert [one.number for one in store.add(file, added)] == [1, 2, 3]
     found = store.load(file)
     assert [(run.run, run.number, run.commit_id, run.status) for run in found.runs] == [
         (run.content, number, run.commit_id, run.status) for number, run in enumerate(added, 1)
     ]
     assert {one.metric: one.values for one in found.series} == {
-        HEADLINE: [30.1], "timing_s/gen": [10.0], "a": [0.1], "b": [1e-300], "c": [-1.7976931348623157e308],
+        HEADLINE: [30.1], "timing_s/gen": [10.0], "a": [0.1], "b": [1e-300], "c": [-1e100],
     }  # fmt: skip
     assert {run.environment for run in found.runs} == {environment_of(added[0].settings)}
 
@@ -90,6 +90,30 @@ def test_all_or_none_is_added(file: Place) -> None:
     with pytest.raises(RlcompareError, match="NOT NULL"):
         store.add(file, [new_run(2), new_run(3, chip=None)])  # type: ignore[arg-type]
     assert len(store.load(file).runs) == 1
+
+
+@pytest.mark.parametrize("value", ["nan", "inf", "1e307"])
+def test_values_that_no_job_has_do_not_count(file: Place, value: str, capsys: pytest.CaptureFixture[str]) -> None:
+    fill(file)
+    with duckdb.connect(str(file.file)) as con:
+        con.execute(f"UPDATE rlcompare.history_value SET value = '{value}' WHERE rowid % 7 = 3")
+    for command in (["plot", HEADLINE], ["changes"]):
+        assert rlcompare(["history", *command, "--history", str(file.file)]) in (0, 1), capsys.readouterr().err
+    assert "nan" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "change",
+    ["history_run ALTER started_ns TYPE VARCHAR", "history_value ALTER value TYPE VARCHAR",
+     "history_run ALTER headline DROP NOT NULL", "history_run RENAME commit_id TO x"],
+)  # fmt: skip
+def test_tables_with_other_columns_are_refused(file: Place, change: str, capsys: pytest.CaptureFixture[str]) -> None:
+    fill(file)
+    with duckdb.connect(str(file.file)) as con:
+        con.execute(f"ALTER TABLE rlcompare.{change}")
+    assert rlcompare(["history", "show", "--history", str(file.file)]) == 4
+    with pytest.raises(InputError):
+        store.add(file, [new_run(99)])
 
 
 def test_environments_and_what_may_vary(file: Place) -> None:

@@ -154,6 +154,8 @@ def test_a_sentence_of_a_diff_is_said_in_chinese(text: str) -> None:
         "expected at most +5.0 %, found values that cannot be compared (1 → 2 ms): verl changed what it means (else)",
         "Phase reward grew by 1.00 s per step, with something else, 1.00 s of it elsewhere.",
         "x" * 100_000,
+        ": " * 120 + " → " * 60,  # can be divided in many ways, as the next one
+        "Host time; " * 3 + "x" * 400 + ", and 3 more" * 3,
     ],
 )
 def test_a_sentence_that_is_partly_unknown_stays_as_it_is(text: str) -> None:
