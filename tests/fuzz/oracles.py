@@ -72,7 +72,7 @@ def _of_error(outcome: Outcome) -> Iterator[str]:
         lines = [line for line in outcome.err.splitlines() if not line.startswith("  - ")]
         if len(lines) != 1 or not _ERROR.match(lines[0]):
             yield f"no line of error, or more than one: {outcome.err[:300]!r}"
-        if outcome.places.out.exists():
+        if str(outcome.places.out) in outcome.arguments and outcome.places.out.exists():
             yield "a report was written in spite of the error"
 
 
