@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import inf
 from statistics import fmean, stdev
 from typing import Protocol
@@ -97,6 +97,7 @@ def quality_findings(
     made += [_slow(sample, given) for sample in speed if sample.grade]
     made += _untimed(rollups.rows(records.GroupOfCaptures))
     made += _summed(speed, given)
+    made += _without_phases(speed, rollups.rows(records.TrainingPhase), given)
     made += _other_unit(speed)
     if rollups.most_names is not None:
         made.append(_others(rollups.most_names))
@@ -197,6 +198,21 @@ def _summed(speed: Sequence[records.MetricSample], given: Mapping[SideName, Side
     severity = INFO if len(summed) == len(speed) else CAUTION
     text = "the log has no time for the whole step, as in verl's first releases; the sum of its timers is compared."
     return [_finding("summed_timers", sample.side, severity, _where(sample, given) + text) for sample in summed]
+
+
+def _without_phases(
+    speed: Sequence[records.MetricSample], timers: Sequence[records.TrainingPhase], given: Mapping[SideName, SideInput]
+) -> Iterator[Finding]:
+    """Reports runs that timed their steps and have no phases, beside runs of the same side that have."""
+    having = {(timer.side, timer.run) for timer in timers}
+    sides = {side for side, _ in having}
+    text = (
+        f"it has {SPEED}, but no phases: their timers are missing, or one has no usable value. The phases are means"
+        " over the other runs of this side, so they do not add up to the step."
+    )
+    for sample in speed:
+        if sample.value is not None and sample.side in sides and (sample.side, sample.run) not in having:
+            yield _finding("no_phases", sample.side, CAUTION, _where(sample, given) + text)
 
 
 def _other_unit(speed: Sequence[records.MetricSample]) -> list[Finding]:

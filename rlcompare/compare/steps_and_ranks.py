@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import fsum
 
 from rlcompare.compare import pairs
-from rlcompare.compare.evidence import number
+from rlcompare.compare.evidence import number, signed
 from rlcompare.compare.names import kind_of
 from rlcompare.compare.overall import mean
 from rlcompare.compare.records import Rank, Step
@@ -83,27 +83,38 @@ def few_steps(steps: Section) -> list[str]:
 
 
 def lone_steps(steps: Section, headline: Delta | None) -> tuple[Row, ...]:
-    """The steps that one side alone has, if those of both sides hardly changed: the mean changed because of these.
+    """The steps that one side alone has, if those of both sides hardly changed, or changed in the other direction: the
+    mean changed because of these.
 
     None if the headline is not the time of the profile's steps.
     """
     change = headline.delta if headline is not None and headline.metric.startswith("time.") else None
-    changes = [number(row["delta"]) for row in steps.rows if row["presence"] == Presence.BOTH]
-    known = [delta for delta in changes if delta is not None]
     alone = tuple(row for row in steps.rows if row["presence"] != Presence.BOTH)
+    known = _changes_on_both(steps)
     if not alone or not known or not change:
         return ()
     return alone if fsum(known) / len(known) / change < LEAST_ON_BOTH else ()
 
 
+def _changes_on_both(steps: Section) -> list[float]:
+    """The changes of the steps that both sides have, in ms."""
+    changes = (number(row["delta"]) for row in steps.rows if row["presence"] == Presence.BOTH)
+    return [delta for delta in changes if delta is not None]
+
+
 def lone_steps_found(steps: Section, headline: Delta | None) -> Iterator[Finding]:
     """A caution where steps that one side alone has make the change (``lone_steps``)."""
-    if alone := lone_steps(steps, headline):
+    if (alone := lone_steps(steps, headline)) and headline is not None and headline.delta is not None:
         where = "baseline" if alone[0]["presence"] == Presence.BASELINE_ONLY else "new side"
         listed = ", ".join(str(row["name"]) for row in alone[:FEW]) + (" …" if len(alone) > FEW else "")
+        known, little = _changes_on_both(steps), LEAST_ON_BOTH * abs(headline.delta)
+        shared = fsum(known) / len(known)
+        took = "took about the same time" if abs(shared) < little else f"changed by {signed(shared)}"
+        took += " on average" if max(map(abs, known)) >= little and len(known) > 1 else ""
         text = (
-            f"The steps that both sides have took about the same time. The mean changed because only the {where} has"
-            f" {'steps' if len(alone) > 1 else 'step'} {listed}: it has no cause. Compare the same steps with --step."
+            f"The steps that both sides have {took}. The mean changed by {signed(headline.delta)} because only the"
+            f" {where} has {'steps' if len(alone) > 1 else 'step'} {listed}: it has no cause. Compare the same steps"
+            " with --step."
         )
         yield Finding("lone_steps", None, None, Severity.CAUTION, text)
 

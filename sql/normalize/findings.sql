@@ -7,7 +7,11 @@ FROM repeated_task
 UNION ALL
 SELECT capture, 'warning', 'damaged_time', 'device tasks of an impossible duration were left out (' || count(*) || '; the longest is ' || arg_max(name, ns)
        || printf(', %.3f ms): their stream or group ran other tasks meanwhile, or the recording had ended', max(ns) / 1e6)
-FROM too_long GROUP BY capture
+FROM too_long WHERE what <> 'host_op' GROUP BY capture
+UNION ALL
+SELECT capture, 'warning', 'damaged_time', 'operators of an impossible duration were left out (' || count(*) || '; the longest is ' || arg_max(name, ns)
+       || printf(', %.3f ms): they go on long after their step has ended', max(ns) / 1e6)
+FROM too_long WHERE what = 'host_op' GROUP BY capture
 UNION ALL
 SELECT capture, 'warning', 'damaged_time', 'step ' || string_agg(step, ', ' ORDER BY step) || ' has several marks that are apart: only one of them counts'
 FROM step_mark WHERE marks > 1 GROUP BY capture

@@ -1,11 +1,13 @@
 -- Removes tasks whose duration must be damaged; it would fill a step that the device spent otherwise. A stream runs one task at a time, and a
 -- group one collective: a task that wholly contains the next two is damaged, unless more than one in a hundred do so, as parts of a task
 -- may. So is a task that goes on, after all that was recorded, for more than a second and for longer than the whole recording, if the host, which
--- waits for it, was recorded too.
+-- waits for it, was recorded too. In a trace of the host alone, operators are the tasks. One that goes on after the end of its step for longer than
+-- the step took is damaged. For one that only waits, as for other ranks, that must be more than a second and longer than all steps.
 -- The table too_long keeps what was removed, for the finding.
--- Depends on device_window, host_api, stage_collective, stage_copy, stage_host_op, stage_kernel, stage_phase,
--- stage_step.
--- Nothing without stage_collective + stage_copy + stage_kernel.
+-- Depends on capture, device_window, host_api, stage_collective, stage_copy, stage_host_op, stage_kernel, stage_phase,
+-- stage_step, step_mark.
+-- Nothing without stage_collective + stage_copy + stage_host_op + stage_kernel, stage_collective + stage_copy +
+-- stage_kernel + step_mark.
 -- Runs after once.
 CREATE OR REPLACE TEMP TABLE too_long AS
 WITH task AS (
@@ -26,6 +28,9 @@ WITH task AS (
     SELECT capture, least(r.first_ns, h.first_ns) AS first_ns, greatest(r.last_ns, h.last_ns) AS last_ns FROM recorded AS r JOIN host_recorded AS h USING (capture)
 ), counted AS (
     SELECT capture, what, device_id, line, count_if(contains_two) * 100 <= count(*) + 99 AS is_rare FROM around GROUP BY ALL HAVING bool_or(contains_two)
+), host_step AS (
+    SELECT capture, start_ns, end_ns, max(end_ns) OVER (PARTITION BY capture) - min(start_ns) OVER (PARTITION BY capture) AS all_ns
+    FROM step_mark WHERE NOT is_wrong AND capture IN (SELECT capture FROM capture WHERE executor = 'host')
 )
 SELECT a.capture, a.what, a.number, a.end_ns - a.start_ns AS ns, coalesce(k.name, o.name, 'a ' || a.what) AS name
 FROM around AS a
@@ -33,8 +38,14 @@ LEFT JOIN extent AS e USING (capture)
 LEFT JOIN counted AS c ON c.capture = a.capture AND c.what = a.what AND c.device_id IS NOT DISTINCT FROM a.device_id AND c.line = a.line
 LEFT JOIN stage_kernel AS k ON k.rowid = CASE WHEN a.what = 'kernel' THEN a.number END   -- a hash join: many may be too long
 LEFT JOIN stage_collective AS o ON o.rowid = CASE WHEN a.what = 'collective' THEN a.number END
-WHERE coalesce(a.contains_two AND c.is_rare, FALSE) OR coalesce(a.end_ns - e.last_ns > greatest(e.last_ns - e.first_ns, 1000000000), FALSE);
+WHERE coalesce(a.contains_two AND c.is_rare, FALSE) OR coalesce(a.end_ns - e.last_ns > greatest(e.last_ns - e.first_ns, 1000000000), FALSE)
+UNION ALL
+SELECT o.capture, 'host_op', o.rowid, o.end_ns - o.start_ns, coalesce(o.name, 'an operator')
+FROM stage_host_op AS o ASOF JOIN host_step AS s ON s.capture = o.capture AND o.start_ns >= s.start_ns
+WHERE o.start_ns <= s.end_ns
+  AND o.end_ns - s.end_ns > CASE WHEN starts_with(o.name, 'aten::') THEN s.end_ns - s.start_ns ELSE greatest(s.all_ns, 1000000000) END;
 DELETE FROM stage_kernel WHERE rowid IN (SELECT number FROM too_long WHERE what = 'kernel');
 DELETE FROM stage_copy WHERE rowid IN (SELECT number FROM too_long WHERE what = 'copy');
 DELETE FROM stage_collective WHERE rowid IN (SELECT number FROM too_long WHERE what = 'collective');
-UPDATE device_window SET first_ns = NULL, last_ns = NULL WHERE capture IN (SELECT capture FROM too_long);
+DELETE FROM stage_host_op WHERE rowid IN (SELECT number FROM too_long WHERE what = 'host_op');
+UPDATE device_window SET first_ns = NULL, last_ns = NULL WHERE capture IN (SELECT capture FROM too_long WHERE what <> 'host_op');

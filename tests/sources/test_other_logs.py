@@ -51,7 +51,7 @@ def roll() -> tuple[str, Values]:
 def openrlhf() -> tuple[str, Values]:
     lines = [
         f"(PPOTrainer pid=5) INFO 11-23 03:36:40 ppo_trainer.py:410] ✨ Global step {step}: "
-        f"{{'policy_loss': {0.5 * step}, 'kl': tensor(0.1), 'timing/generation': 12.5, 'lr': np.float64(1e-06)}}"
+        f"{{'timing/generation': 12.5, 'policy_loss': {0.5 * step}, 'kl': tensor(0.1), 'lr': np.float64(1e-06)}}"
         for step in (1, 2, 3)
     ]
     values = {(step, "policy_loss"): 0.5 * step for step in (1, 2, 3)}

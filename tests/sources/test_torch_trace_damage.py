@@ -14,8 +14,9 @@ from rlcompare.model.run import CaptureInput
 from rlcompare.sources.detect import find_runs
 from rlcompare.sources.torch.capture import capture_of_trace
 from rlcompare.store.build import build_store
-from tests.sources.torch_traces import BASE_NS, kernel, launch, op, read, trace, write
-from tests.stores import rows
+from tests.sources.torch_traces import BASE_NS, kernel, launch, mark, op, read, span, trace, write
+from tests.sql.rollup_stores import compared, values
+from tests.stores import rows, store_of
 
 SOUND = trace(*(op("aten::add", 10 * index, 5, **{"Input Dims": [[index]]}) for index in range(500)))
 
@@ -190,3 +191,38 @@ def test_the_message_names_the_file_and_no_copy_of_it(tmp_path: Path, kept: int)
         build_store(run, tmp_path / "s.duckdb", keep_events=False, threads=1)
     assert caught.value.path == path
     assert "rlcompare-" not in str(caught.value).replace(str(tmp_path), "")
+
+
+@pytest.mark.parametrize(
+    ("name", "length", "left"),
+    [("aten::mm", 140, 0), ("aten::mm", 160, 1), ("nccl:all_reduce", 160, 0), ("nccl:all_reduce", 2_000_000, 1)],
+)
+def test_an_operator_that_outlasts_its_step_by_far(tmp_path: Path, name: str, length: int, left: int) -> None:
+    """Steps of 100 µs; the operator starts in the middle of the second one, in a trace of the host alone."""
+    steps = [mark(f"ProfilerStep#{step}", 100 * step, 100) for step in (1, 2, 3)]
+    events = [*steps, op("aten::add", 110, 20), op("aten::add", 310, 20), op(name, 250, length)]
+    store = store_of(write(tmp_path / "t.json", trace(*events)), tmp_path / "s.duckdb")
+    said = [message for (message,) in rows(store, "SELECT message FROM finding WHERE key = 'damaged_time'")]
+    assert [f"(1; the longest is {name}, {length / 1e3:.3f} ms)" in message for message in said] == [True] * left
+    assert rows(store, f"SELECT count(*) FROM r_operator WHERE name = '{name}'") == [(1 - left,)]
+
+
+def test_a_step_without_operators_has_no_copies_either_where_none_were_recorded(tmp_path: Path) -> None:
+    events = [mark("ProfilerStep#1", 100, 100), op("aten::add", 110, 20), mark("ProfilerStep#2", 200, 100)]
+    store = store_of(write(tmp_path / "t.json", trace(*events)), tmp_path / "s.duckdb")
+    diff = compared(store, store)
+    assert values(diff, "time.compute") == (0.01, 0.01)
+    assert diff.metric("time.exposed_copy") is None
+    assert diff.metric("time.idle") is None
+
+
+def test_modules_and_operators_without_a_name(tmp_path: Path) -> None:
+    """The sides differ in an operator, so their sequences are compared."""
+    stores = []
+    for side, name in (("old", "aten::mul"), ("new", "aten::div")):
+        modules = [span("python_function", f"nn.Module: {which}", 100, 90) for which in ("", "Linear_0")]
+        operators = [op("", 110, 20), op(name, 140, 20)]
+        content = trace(mark("ProfilerStep#1", 100, 100), *modules, *operators)
+        stores.append(store_of(write(tmp_path / side / "t.json", content), tmp_path / f"{side}.duckdb"))
+    rows_of = compared(*stores).sections["operators"].rows
+    assert {"aten::mul", "aten::div"} <= {row["name"] for row in rows_of}

@@ -242,6 +242,28 @@ def test_a_mean_that_other_steps_changed_has_no_cause(tmp_path: Path, alone: str
     assert f"because only the {'baseline' if alone == 'baseline' else 'new side'} has step 3: it has no cause." in found
 
 
+@pytest.mark.parametrize(
+    ("baseline", "new", "took"),
+    [
+        ((300, 10, 10), (200,), "changed by −100.0 ms"),
+        ((300, 300, 10, 10), (200, 250), "changed by −75.00 ms on average"),
+        ((60, 60, 9), (85, 35), "took about the same time on average"),
+    ],
+)
+def test_how_the_steps_of_both_sides_changed_is_said(
+    tmp_path: Path, baseline: tuple[int, ...], new: tuple[int, ...], took: str
+) -> None:
+    paths = []
+    for name, steps in (("baseline", baseline), ("new", new)):
+        made = RollupStore(tmp_path / f"{name}.duckdb").capture()
+        for step, compute in enumerate(steps, 1):
+            made.step(step).time(step, compute * MS).kernel(step, "MatMul", 10, compute * MS)
+        paths.append(made.done())
+    diff = compared(*paths)
+    (found,) = [finding.message for finding in diff.quality if finding.key == "lone_steps"]
+    assert found.startswith(f"The steps that both sides have {took}. The mean changed by +")
+
+
 def test_a_change_in_the_steps_of_both_sides_has_a_cause(tmp_path: Path) -> None:
     paths = []
     for name, steps in (("baseline", (60, 60)), ("new", (90, 90, 90))):

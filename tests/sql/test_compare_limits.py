@@ -279,6 +279,17 @@ def test_phases_are_unknown_if_a_timer_is_never_a_number(tmp_path: Path) -> None
     assert diff.causes == ()
 
 
+@pytest.mark.parametrize("never", [{}, {"timing_s/gen": None}])
+def test_a_run_without_phases_beside_others_is_named(tmp_path: Path, never: dict[str, float | None]) -> None:
+    step = {"timing_s/step": 30.0, "timing_s/gen": 20.0, "timing_s/update_actor": 10.0}
+    whole, lone = logged(tmp_path / "whole.duckdb", *[step] * 4), {"timing_s/step": 30.0} | never
+    bare = logged(tmp_path / "bare.duckdb", *[lone] * 4)
+    said = [one.message for one in compared(whole, side("new", whole, bare)).quality if one.key == "no_phases"]
+    assert [message.startswith("New side: bare: it has timing_s/step, but no phases") for message in said] == [True]
+    for sides in ((whole, bare), (bare, bare), (whole, side("new", whole, whole))):
+        assert "no_phases" not in {one.key for one in compared(*sides).quality}
+
+
 def test_what_only_one_rank_recorded_is_not_compared(tmp_path: Path) -> None:
     """Inputs, phases, waiting and bytes: a mean over both ranks would take the other's for 0."""
 

@@ -28,8 +28,9 @@ from rlcompare.sources.metrics.values import LINE_BYTES, MOST_LOG_BYTES, Metrics
 SCAN_BYTES = 64 * 2**20
 
 _OF_SLIME = ("perf", "rollout", "eval", "step")
+_BEGIN_OF_SLIME = r"{word} (?<![\w./-]{word} )(?<!Global {word} )(\d{{1,18}}): (?=\{{'[\w.-]+/)"
 _BEGINS = {
-    **{word: rb"%b (?<![\w./-]%b )(\d{1,18}): (?=\{'[\w.-]+/)" % (word.encode(), word.encode()) for word in _OF_SLIME},
+    **{word: _BEGIN_OF_SLIME.format(word=word).encode() for word in _OF_SLIME},
     "openrlhf": rb"Global step (\d{1,18})(?: \[[\w-]+\])?: (?=\{')",
     "roll": rb'metrics_tag: ()(?=\{"step": ?\d)',
     "mindspeed": rb"iteration: (?<![\w./-]iteration: )(\d{1,18}) / \d+ \| (?=[\w./@-]+ : -?[\dn])",

@@ -1,5 +1,5 @@
 -- Times of one run: per capture and selected step, the times of the slowest device (the largest device span). It represents the rank in
--- every device table. A step in which the device did nothing counts 0 if the capture recorded the device at all. All wall time of such a
+-- every device table. A step in which the device did nothing counts 0 for each time that the capture has in another step. All wall time of such a
 -- step is preparing time, so that preparing, span and tail sum to the step.
 -- Variables: run, side.
 -- Depends on c_step, r_time.
@@ -33,14 +33,16 @@ WITH slowest AS (
     ) = 1
 ), recorded AS (
     SELECT capture, CASE WHEN count(compute_ns) > 0 THEN CAST(0 AS BIGINT) END AS nothing,
-           CASE WHEN count(comm_ns) > 0 THEN CAST(0 AS BIGINT) END AS no_comm
+           CASE WHEN count(comm_ns) > 0 THEN CAST(0 AS BIGINT) END AS no_comm,
+           CASE WHEN count(exposed_copy_ns) > 0 THEN CAST(0 AS BIGINT) END AS no_copy,
+           CASE WHEN count(bubble_ns) > 0 THEN CAST(0 AS BIGINT) END AS no_bubble
     FROM store.r_time GROUP BY capture
 )
 SELECT s.side, s.run, s.capture, t.device_id, s.step,
        coalesce(t.compute_ns, r.nothing), coalesce(t.comm_ns, r.no_comm), coalesce(t.exposed_comm_ns, r.nothing),
        coalesce(t.overlapped_comm_ns, r.nothing), coalesce(t.device_span_ns, r.nothing), coalesce(t.free_ns, r.nothing),
-       coalesce(t.exposed_copy_ns, r.nothing), coalesce(t.idle_ns, r.nothing), coalesce(t.bubble_ns, r.nothing),
-       coalesce(t.stage_ns, r.nothing), coalesce(t.p2p_ns, r.no_comm), s.wall_ns, coalesce(t.preparing_ns, s.wall_ns + r.nothing),
+       coalesce(t.exposed_copy_ns, r.no_copy), coalesce(t.idle_ns, r.no_copy), coalesce(t.bubble_ns, r.no_bubble),
+       coalesce(t.stage_ns, r.no_bubble), coalesce(t.p2p_ns, r.no_comm), s.wall_ns, coalesce(t.preparing_ns, s.wall_ns + r.nothing),
        coalesce(t.tail_ns, CASE WHEN s.wall_ns IS NOT NULL THEN r.nothing END)
 FROM c_step AS s
 LEFT JOIN slowest AS t ON t.capture = s.capture AND t.step = s.step
