@@ -19,9 +19,6 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 
-_MOST_REPEATED = 100
-"""Values of one metric in one step. Sources write one."""
-
 _MOST_MISSING = 10
 """How often a store in the cache may be missing after it was found or made."""
 
@@ -128,15 +125,15 @@ def blamed(stores: Sequence[Path]) -> Iterator[None]:
 
 
 def _refuse_repeated(store: Path) -> None:
-    """Refuses a store with many values of one metric in one step: joins by step would take their product."""
+    """Refuses a store with several values of one metric in one step. Sources write one, and joins by step count on it."""
     from rlcompare.db import open_read_only, reading
 
     query = (
         "SELECT name, step, count(*) AS found FROM metric WHERE step IS NOT NULL"
-        " GROUP BY ALL HAVING found > ? ORDER BY found DESC LIMIT 1"
+        " GROUP BY ALL HAVING found > 1 ORDER BY found DESC, name, step LIMIT 1"
     )
     with closing(open_read_only(store)) as con, reading(store):
-        found = con.execute(query, [_MOST_REPEATED]).fetchone()
+        found = con.execute(query).fetchone()
     if found is not None:
         name, step, values = found
         problem = f"it holds {values:,} values of {safe_text(name, 100)} in step {step}"

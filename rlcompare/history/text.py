@@ -153,7 +153,7 @@ def _searched_lines(found: Found, runs: Sequence[Run]) -> Iterable[str]:
         yield f"environment {one.environment}{unknown}: {count}, headline {safe_text(one.headline)}; {how}"
     left = [run for run in runs if run.status != OK]
     if left:
-        shown = ", ".join(f"run {run.number} {run.status}" for run in left[-4:])
+        shown = ", ".join(f"run {run.number} {safe_text(run.status, 20)}" for run in left[-4:])
         yield f"not used: {len(left)} of {len(runs)} runs ({'… ' if len(left) > 4 else ''}{shown})"
 
 

@@ -178,7 +178,7 @@ def test_only_what_the_late_rank_needs_beyond_the_others_counts(tmp_path: Path) 
 def test_another_rank_that_was_as_late_before_makes_no_straggler(tmp_path: Path) -> None:
     """Rank 0 came 4 ms late, and now rank 1 does: what communication took longer is not that."""
     old = two_ranks(tmp_path, "old", (44, 2, 44), (40, 6, 40))
-    new = two_ranks(tmp_path, "new", (40, 16, 40), (44, 8, 44))
+    new = two_ranks(tmp_path, "new", (40, 16, 40), (44, 12, 44))
     assert "straggler" not in {cause.what for cause in causes(old, new).causes}
 
 

@@ -2,7 +2,8 @@
 -- arguments (since 2024), else from those of the record_param_comms operator around their launch, else from the name and arguments of the
 -- annotation nccl:… around it. The last resort is the kernel's own name, which does not distinguish an all-to-all from other sends and
 -- receives. A trace without a device has the ranges gloo:… instead.
--- Members of the group: as listed, else from trace_group, else from the first rank and the stride.
+-- Members of the group: as listed, else from trace_group, else from the first rank and the stride. A group of more than 1,024 goes by its name: the list
+-- would stand beside each of its collectives.
 -- Variables: capture.
 -- Depends on capture, profile_text, trace_bytes, trace_collective, trace_dtype, trace_elements, trace_event,
 -- trace_group, trace_link, trace_ranks, trace_task.
@@ -35,7 +36,7 @@ WITH around AS (   -- operators and annotations around the launches of communica
 SELECT n.id, n.device_id, profile_text(n.name) AS name, coalesce(trace_collective(n.a ->> 'Collective name'), trace_collective(n.mark), trace_collective(n.name)) AS op_type,
        profile_text(n.group_name) AS group_name,
        coalesce(trace_ranks(n.a ->> 'Process Group Ranks'), g.ranks,
-                CASE WHEN n.members BETWEEN 1 AND 100000 AND n.first_rank >= 0 AND n.stride > 0
+                CASE WHEN n.members BETWEEN 1 AND 1024 AND n.first_rank >= 0 AND n.stride > 0
                      THEN array_to_string(list_transform(range(n.members), lambda i: n.first_rank + i * n.stride), ',') END) AS group_ranks,
        n.start_ns, n.end_ns, trace_bytes(coalesce(n.elements, trace_elements(n.shapes)), n.dtype) AS size_bytes, n.dtype, n.launch_ns, n.host_op_ns
 FROM named AS n LEFT JOIN trace_group AS g ON g.name = n.group_name;
