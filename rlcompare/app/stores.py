@@ -125,7 +125,7 @@ def blamed(stores: Sequence[Path]) -> Iterator[None]:
 
 
 def _refuse_repeated(store: Path) -> None:
-    """Refuses a store with several values of one metric in one step. Sources write one, and joins by step count on it."""
+    """Refuses a store with several values of a metric in one step: sources write one, and joins by step count on it."""
     from rlcompare.db import open_read_only, reading
 
     query = (

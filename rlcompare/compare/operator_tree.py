@@ -12,6 +12,9 @@ THREAD, OPERATOR, MODULE, END = "thread", "operator", "module", "end"
 NOWHERE = -1
 """The place of the parent of what has none."""
 
+MOST_AROUND = 64
+"""Modules around a place that count. Real ones nest a dozen deep; places are compared with each number of them."""
+
 
 class Entry(NamedTuple):
     """What occurs in a sequence: ``kind`` as above; ``depth`` of operators, as in table ``host_op``."""
@@ -60,6 +63,7 @@ class OperatorTree:
         entries, tokens = self.entries, self.tokens
         kinds = [entry.kind for entry in entries]
         depths = [entry.depth or 0 for entry in entries]
+        inside = self._depths_inside()
         for place, token in enumerate(tokens):
             kind, depth = kinds[token], depths[token]
             if kind == THREAD:
@@ -68,7 +72,7 @@ class OperatorTree:
                 self._leave(stack, entries[token].name)
             else:
                 if kind == MODULE:
-                    depth = self._depth_inside(place)
+                    depth = inside[place]
                 while depth and depths[tokens[stack[-1]]] >= depth:
                     stack.pop()
             parents.append(stack[-1])
@@ -77,12 +81,18 @@ class OperatorTree:
                 stack.append(place)
         return parents, levels
 
-    def _depth_inside(self, place: int) -> int:
-        """The depth of the first operator in a module; 0 if there is none, or its depth is unknown."""
-        for inner in range(place + 1, len(self.tokens)):
-            if (entry := self.at(inner)).kind != MODULE:
-                return (entry.depth or 0) if entry.kind == OPERATOR else 0
-        return 0
+    def _depths_inside(self) -> list[int]:
+        """By place, the depth of the first operator from there on; 0 if there is none, or its depth is unknown.
+
+        Only modules may lie between.
+        """
+        found, depth = [0] * len(self.tokens), 0
+        for place in range(len(self.tokens) - 1, -1, -1):
+            entry = self.at(place)
+            if entry.kind != MODULE:
+                depth = (entry.depth or 0) if entry.kind == OPERATOR else 0
+            found[place] = depth
+        return found
 
     def _leave(self, stack: list[int], name: str) -> None:
         """Removes a module that ends, and what is in it."""
@@ -119,8 +129,8 @@ class OperatorTree:
         return other if self.parents[other] == parent and not self.is_instant(other) else None
 
     def modules(self, place: int) -> tuple[Instance, ...]:
-        """The modules around a token, from the outermost."""
-        names = [entry.name for entry in self.above(place) if entry.kind == MODULE][::-1]
+        """The modules around a token, from the outermost; of many, the first ``MOST_AROUND``."""
+        names = [entry.name for entry in self.above(place) if entry.kind == MODULE][::-1][:MOST_AROUND]
         return tuple(self._instance(outer, name) for outer, name in zip(["", *names], names, strict=False))
 
     def _instance(self, outer: str, name: str) -> Instance:

@@ -1,7 +1,7 @@
 -- Findings about each capture, once all its tables are filled: (capture, severity, key, message).
 -- Variables: steps.
--- Depends on capture, memory, placed, repeated_task, step_left_out, step_mark, too_long.
--- Nothing without memory + placed + repeated_task + step_left_out + step_mark + too_long.
+-- Depends on capture, memory, odd_value, placed, repeated_task, step_left_out, step_mark, too_long.
+-- Nothing without memory + odd_value + placed + repeated_task + step_left_out + step_mark + too_long.
 SELECT capture, 'warning', 'repeated_rows', repeated || ' kernels, collectives or copies appear more than once in the profile; each is counted once'
 FROM repeated_task
 UNION ALL
@@ -27,6 +27,9 @@ SELECT p.capture, 'info', 'outside_steps',
        || printf('%.3f', sum(p.end_ns - p.start_ns) / 1e6) || ' ms) are outside all marked steps and are not counted'
 FROM placed AS p JOIN capture AS c ON c.capture = p.capture
 WHERE p.what <> 'copy' AND p.step IS NULL AND getvariable('steps') IS NULL GROUP BY p.capture
+UNION ALL
+SELECT capture, 'warning', 'damaged_value', count(*) || ' values were left out, because no machine can have them: ' || string_agg(DISTINCT name, ', ' ORDER BY name)
+FROM odd_value GROUP BY capture
 UNION ALL
 SELECT capture, 'warning', 'negative_memory', 'memory of ' || string_agg(DISTINCT component, ', ' ORDER BY component) || ' is below 0 in ' || count(*) || ' places (minimum '
        || min(least(allocated_bytes, reserved_bytes, active_bytes)) || ' bytes); these count as not measured'

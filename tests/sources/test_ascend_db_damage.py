@@ -334,3 +334,37 @@ def test_memory_below_0_is_not_measured(profile: Path, tmp_path: Path) -> None:
     assert rows(store, "SELECT count(peak_allocated_bytes) FROM r_memory WHERE component <> 'APP'") == [(0,)]
     assert rows(store, "SELECT count(*) > 0 FROM r_memory WHERE peak_reserved_bytes > 0") == [(True,)]
     assert "below 0" in findings(store)["negative_memory"]
+
+
+@pytest.mark.parametrize(
+    ("change", "name"),
+    [
+        ("UPDATE AICORE_FREQ SET freq = 1.7e308", "aicore_freq_mhz"),
+        ("UPDATE AICORE_FREQ SET freq = -1800", "aicore_freq_mhz"),
+        ("UPDATE HBM SET bandwidth = 1.7e308", "hbm_read_bytes_per_s, hbm_write_bytes_per_s"),
+        ("UPDATE LLC SET hitRate = 500", "llc_hit_percent"),
+        ("UPDATE OP_MEMORY SET size = -size", "sizes of allocations"),
+        ("UPDATE MEMORY_RECORD SET totalAllocated = 9000000000000000 WHERE rowid = 2", "levels of memory"),
+    ],
+)
+def test_values_that_no_machine_can_have_are_left_out(profile: Path, tmp_path: Path, change: str, name: str) -> None:
+    with edited(profile) as con:
+        con.execute(change)
+    store = store_of(profile, tmp_path / "s.duckdb")
+    assert findings(store)["damaged_value"].endswith(f"because no machine can have them: {name}")
+    ((odd,),) = rows(
+        store,
+        """
+        SELECT (SELECT count(*) FROM r_counter WHERE mean NOT BETWEEN 0 AND 1e13 OR name LIKE '%percent' AND max > 100)
+             + (SELECT count(*) FROM r_allocation WHERE size_bytes < 0 OR max_bytes < 0)
+             + (SELECT count(*) FROM r_memory WHERE peak_allocated_bytes > 1e12)
+        """,
+    )
+    assert odd == 0
+
+
+def test_a_task_of_a_collective_of_minus_one_bytes_has_no_size(profile: Path, tmp_path: Path) -> None:
+    with edited(profile) as con:
+        con.execute("UPDATE COMMUNICATION_TASK_INFO SET size = -1")
+    store = store_of(profile, tmp_path / "s.duckdb")
+    assert rows(store, "SELECT count(size_bytes), count(*) > 0 FROM r_collective_task") == [(0, True)]

@@ -185,12 +185,16 @@ def test_sums_of_the_profiler_without_a_device_get_the_only_one(tmp_path: Path) 
             "op_statistic": table(
                 "OP Type,Core Type,Count,Total Time(us),Min Time(us),Avg Time(us),Max Time(us),Ratio(%)",
                 "Add,AI_CORE,2,3.5,1,1.75,2.5,100",
+                "Mul,AI_CORE,-3,3.5,1,1.75,2.5,100",
+                "Sub,AI_CORE,9223372036854775807,3.5,1,1.75,2.5,100",
             ),
             "kernel_details": table("Device_id,Name,Start Time(us),Duration(us)", "6,Add,1.000,1"),
         },
     )
     assert reading.rows("SELECT * EXCLUDE (capture) FROM reported_kernel_type") == [
-        (6, "Add", "AI_CORE", 2, 3500, 1000, 2500)
+        (6, "Add", "AI_CORE", 2, 3500, 1000, 2500),
+        (6, "Mul", "AI_CORE", None, 3500, 1000, 2500),
+        (6, "Sub", "AI_CORE", None, 3500, 1000, 2500),
     ]
 
 

@@ -229,12 +229,16 @@ class TestCollectives:
 
         path = write(
             tmp_path / "t.json",
-            trace(of_group(1, "a"), of_group(2, "b", **stride), of_group(3, "c"), distributedInfo=info),
-        )
+            trace(
+                of_group(1, "a"), of_group(2, "b", **stride), of_group(3, "c"),
+                of_group(4, "of many", **{**stride, "Group size": 100_000}), distributedInfo=info,
+            ),
+        )  # fmt: skip
         assert read(path).rows("SELECT group_name, group_ranks FROM stage_collective ORDER BY start_ns") == [
             ("a", "0,1,2,3,4,5,6,7"),
             ("b", "0,2,4,6"),
             ("c", None),
+            ("of many", None),
         ]
 
     def test_the_only_group_is_that_of_what_names_none(self, tmp_path: Path) -> None:

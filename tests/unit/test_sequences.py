@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rlcompare.compare.operator_tree import Entry, OperatorTree
+from rlcompare.compare.operator_tree import MOST_AROUND, Entry, OperatorTree
 from rlcompare.compare.places_of_calls import path_of, text_of
 from rlcompare.compare.records import AlignedPair, SequenceText
 from rlcompare.compare.sequences import MOST_PAIRS, Edits, find_edits
@@ -177,3 +177,14 @@ def test_a_tree_knows_what_contains_what() -> None:
 def test_a_path_without_modules_is_empty() -> None:
     assert path_of([()]) == ""
     assert path_of([]) == ""
+
+
+def test_of_modules_nested_by_the_thousand_the_outermost_count() -> None:
+    """A place is compared with each number of the modules around it: all of them would take too long."""
+    around = [f"M{number}_0:" for number in range(5000)]
+    ends = [f"/{name[:-1]}" for name in reversed(around)]
+    old, new = ([*around, *inside, *ends] for inside in (["x"], ["x", *ADDED]))
+    (edit,) = edits_of((old, new)).all
+    (branch,) = edit.new
+    assert (branch.name, branch.where.after) == ("aten::injected", "x")
+    assert branch.where.modules == tuple(f"M{number}" for number in range(MOST_AROUND))

@@ -3,6 +3,7 @@
 --                     a microsecond epoch has 19 digits. A time rounded by a spreadsheet (1.69512E+15) is invalid.
 --   text_length_ns    a duration in microseconds, rounded to the nanosecond. text_length_of_ms_ns: one in milliseconds. More than a day is invalid.
 --   text_number       a number of sense: from -2^53 to 2^53, so that sums of products stay within what columns hold.
+--   text_count        how often something ran, from 0 to 2^53.
 --   text_bytes        a size in units of so many bytes.
 --   text_step         a step's number: "50" or "step50".
 --   text_device       the device's number in "NPU:4".
@@ -21,6 +22,7 @@ CREATE OR REPLACE TEMP MACRO text_length_of_ms_ns(value) AS
     CASE WHEN TRY_CAST(value AS DECIMAL(18, 6)) BETWEEN 0 AND 86400000 THEN TRY(CAST(TRY_CAST(value AS DECIMAL(18, 6)) * 1000000 AS BIGINT)) END;
 CREATE OR REPLACE TEMP MACRO text_number(value) AS
     CASE WHEN TRY_CAST(value AS DOUBLE) BETWEEN -9007199254740992 AND 9007199254740992 THEN TRY_CAST(value AS DOUBLE) END;
+CREATE OR REPLACE TEMP MACRO text_count(value) AS CASE WHEN TRY_CAST(value AS BIGINT) BETWEEN 0 AND 9007199254740992 THEN TRY_CAST(value AS BIGINT) END;
 CREATE OR REPLACE TEMP MACRO text_bytes(value, unit) AS sound_size(TRY_CAST(round(text_number(value) * unit) AS BIGINT));
 CREATE OR REPLACE TEMP MACRO text_step(value) AS TRY_CAST(replace(value, 'step', '') AS BIGINT);
 CREATE OR REPLACE TEMP MACRO text_device(value) AS TRY_CAST(regexp_extract(value, '([0-9]+)\s*$', 1) AS INTEGER);

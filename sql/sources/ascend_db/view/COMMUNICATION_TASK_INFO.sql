@@ -1,5 +1,6 @@
 -- Tasks that communication operators are made of.
 -- Columns by name, so that unknown ones are ignored and absent ones are NULL. A value of the wrong type is NULL too.
+-- A size of -1 is none.
 -- Variables: db_COMMUNICATION_TASK_INFO, stub_db.
 -- Depends on capture_of, sound_size.
 CREATE OR REPLACE TEMP VIEW src_COMMUNICATION_TASK_INFO AS
@@ -11,7 +12,7 @@ SELECT
     nullif(TRY_CAST("srcRank" AS BIGINT), 4294967295) AS src_rank,
     nullif(TRY_CAST("dstRank" AS BIGINT), 4294967295) AS dst_rank,
     TRY_CAST("transportType" AS BIGINT) AS transport,
-    sound_size(TRY_CAST("size" AS BIGINT)) AS size_bytes,
+    CASE WHEN TRY_CAST("size" AS BIGINT) >= 0 THEN sound_size(TRY_CAST("size" AS BIGINT)) END AS size_bytes,
     TRY_CAST("linkType" AS BIGINT) AS link_type,
     TRY_CAST("opId" AS BIGINT) AS op_id
 FROM (
