@@ -56,6 +56,8 @@ _PARTLY_KNOWN = {
     "collective_waits": "the waiting time in collectives",
     "collective_sizes": "the sizes of collectives",
     "collective_exposed": "the exposed time of collectives",
+    "collective_tasks": "the tasks of collectives",
+    "time_copies": "the time of copies, and so idle time",
     "operator_times": "the device times of operators",
     "module_times": "the device times of modules",
 }

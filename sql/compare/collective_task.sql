@@ -1,9 +1,9 @@
 -- Tasks of collectives for section collectives, by kind and name.
--- Depends on c_divisor, c_task, side_mean.
+-- Depends on c_divisor, c_task, c_uneven, side_mean.
 -- Nothing without c_divisor, c_task.
 WITH exact AS (
     SELECT kind, name, side, divisor, sum(calls) AS calls, sum(sum_ns) AS ns, sum(size_bytes) AS bytes
-    FROM c_task JOIN c_divisor USING (side, run, capture) WHERE domain = 'task' GROUP BY ALL
+    FROM c_task JOIN c_divisor USING (side, run, capture) WHERE domain = 'task' AND NOT EXISTS (FROM c_uneven WHERE what = 'collective_tasks') GROUP BY ALL
 )
 SELECT kind || ' / ' || coalesce(name, '(unnamed)') AS name, CAST(NULL AS VARCHAR) AS group_key, coalesce(name, '(unnamed)') AS task,
        bool_or(side = 'baseline') AS in_baseline, bool_or(side = 'new') AS in_new,

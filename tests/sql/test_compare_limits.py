@@ -323,6 +323,66 @@ def test_what_only_one_rank_recorded_is_not_compared(tmp_path: Path) -> None:
     assert diff.causes == ()
 
 
+def test_copies_that_only_one_rank_knows_are_not_compared(tmp_path: Path) -> None:
+    """Idle time is free time without copies. A mean over rank 0 alone would exceed the free time of both."""
+
+    def run(name: str, ranks: int) -> Path:
+        made = RollupStore(tmp_path / f"{name}.duckdb")
+        for rank, free in ((0, 6), (1, 1)):
+            known = {"exposed_copy_ns": MS, "idle_ns": (free - 1) * MS} if rank < ranks else {}
+            made.capture(rank, rank).step(1, rank).time(1, 10 * MS, rank, free=free * MS, **known)
+        return made.done()
+
+    diff = compared(run("sound", 2), run("partly", 1))
+    assert values(diff, "time.free") == (3.5, 3.5)
+    assert (values(diff, "time.exposed_copy"), values(diff, "time.idle")) == ((1.0, None), (2.5, None))
+    (finding,) = [finding for finding in diff.quality if finding.key == "partly_measured"]
+    assert finding.message.startswith("New side: only some ranks or runs recorded the time of copies, and so idle time")
+
+
+@pytest.mark.parametrize(("sums", "new"), [((), 5.0), ((0, 1), 5.0), ((1,), None)])
+def test_device_times_of_operators_are_not_mixed_with_the_profilers_sums(
+    tmp_path: Path, sums: tuple[int, ...], new: float | None
+) -> None:
+    """The profiler's sums of an operator, which have no shortest call, contain collectives and copies."""
+    made = RollupStore(tmp_path / "run.duckdb")
+    for rank in (0, 1):
+        made.capture(rank, rank).step(1, rank).time(1, 10 * MS, rank)
+        made.add(
+            "r_operator", capture=rank, step=1, name="aten::mm", calls=1, host_ns=MS, host_self_ns=MS, host_total_ns=MS,
+            device_self_ns=5 * MS, device_total_ns=5 * MS, min_ns=None if rank in sums else MS,
+        )  # fmt: skip
+    path = made.done()
+    assert found(compared(path, path), "operators", "aten::mm")["new_device_total_ms"] == new
+
+
+@pytest.mark.parametrize(
+    ("host", "ahead", "late"),
+    [
+        (None, 0, 2.0), ("other", 0, 2.0),
+        ("other", 50, 2.0), ("other", 3 * 86_400_000, 2.0),  # the clock of the other machine is ahead
+        ("same", 50, None), (None, 50, None),                # one clock: the collectives are others
+    ],
+)  # fmt: skip
+def test_a_rank_is_late_by_one_clock_in_collectives_that_meet(
+    tmp_path: Path, host: str | None, ahead: int, late: float | None
+) -> None:
+    """Rank 1, on device 1, starts 2 ms after rank 0, and both end together; its clock is ahead by so many ms."""
+    made = RollupStore(tmp_path / "run.duckdb")
+    for rank in (0, 1):
+        machine = host and (host if rank else "same")
+        made.capture(rank, rank, host=machine, world_size=2).step(1, rank)
+        made.time(1, 10 * MS, rank, exposed=9 * MS, comm=9 * MS, device=rank)
+        for ordinal in range(3):
+            start, end = (20 * ordinal + 2 * rank) * MS, (20 * ordinal + 6) * MS
+            shift = rank * ahead * MS
+            made.collective(1, "all_reduce", ordinal, start + shift, end + shift, rank, device=rank)
+    path = made.done()
+    rows = compared(path, path).sections["ranks"].rows
+    assert [row["new_late_ms"] for row in rows] == ([None] * 2 if late is None else [0.0, late])
+    assert [row["new_straggler"] for row in rows] == [False, late is not None]
+
+
 def test_sends_and_receives_make_nobody_late(tmp_path: Path) -> None:
     """They pair two different operators: rank 1 starts its part of each 5 ms later."""
     made = RollupStore(tmp_path / "run.duckdb")

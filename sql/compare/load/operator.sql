@@ -13,7 +13,8 @@ CREATE TABLE IF NOT EXISTS c_operator (
     host_self_ns BIGINT,
     host_total_ns BIGINT,
     device_self_ns BIGINT,
-    device_total_ns BIGINT
+    device_total_ns BIGINT,
+    is_sum BOOLEAN            -- TRUE: the profiler's own sum, whose device time contains collectives and copies
 );
 INSERT INTO c_operator
 WITH stepless AS (
@@ -21,7 +22,8 @@ WITH stepless AS (
 )
 SELECT c.side, c.run, c.capture, s.step IS NULL, 
        own_or_others(known_as(r.name), is_head(known_as(r.name))), sum(r.calls), sum(r.host_self_ns), sum(r.host_total_ns),
-       sum(r.device_self_ns), sum(r.device_total_ns)
+       sum(r.device_self_ns), sum(r.device_total_ns),
+       bool_or(r.min_ns IS NULL)
 FROM store.r_operator AS r
 JOIN c_capture AS c ON c.capture = r.capture AND c.side = getvariable('side') AND c.run = getvariable('run')
 LEFT JOIN c_step AS s ON s.capture = r.capture AND s.step = r.step AND s.selected AND s.side = c.side AND s.run = c.run
