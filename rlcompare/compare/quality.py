@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from math import inf
 from statistics import fmean, stdev
 from typing import Protocol
@@ -62,7 +62,12 @@ _PARTLY_KNOWN = {
     "module_times": "the device times of modules",
 }
 """How a finding names what only some ranks have (``sql/compare/uneven.sql``)."""
-_TIMES_SKIPPED = {"compute": "computation", "comm": "communication", "step": "the step's wall time"}
+_TIMES_SKIPPED = {
+    "compute": "computation",
+    "comm": "communication",
+    "step": "the step's wall time",
+    "preparing": "the time of the step before and after the device's tasks",
+}
 
 
 class OfRun(Protocol):
@@ -90,7 +95,8 @@ def quality_findings(
     times, metrics = rollups.rows(records.TimeSample), rollups.rows(records.MetricSample)
     speed = [sample for sample in metrics if sample.name == SPEED]
     made = [*of_runs, *(_of_source(found, given) for found in rollups.rows(records.Finding))]
-    made += [_skipped(time, given) for time in times if time.metric in _TIMES_SKIPPED and time.missing]
+    missing = {(time.side, time.run, time.metric) for time in times if time.missing}
+    made += [_skipped(time, given) for time in times if time.missing and _is_told(time, missing)]
     made += [_gap(gap) for gap in rollups.rows(records.ReportedGap)]
     made += [_invalid(sample, given) for sample in metrics if sample.invalid]
     series = {(one.side, one.run): one for one in rollups.rows(records.RunSeries) if one.name == SPEED}
@@ -155,6 +161,12 @@ def _skipped(time: records.TimeSample, given: Mapping[SideName, SideInput]) -> F
     what = _TIMES_SKIPPED[time.metric]
     text = f"{what} is unknown on {time.missing} of {time.members} ranks; its mean leaves them out."
     return _finding("partly_measured", time.side, CAUTION, _where(time, given) + text)
+
+
+def _is_told(time: records.TimeSample, missing: Set[tuple[SideName, int, str]]) -> bool:
+    """Whether to report a time that some ranks lack: not that before the first task if the ranks lack more than it."""
+    wider = {(time.side, time.run, name) for name in ("compute", "step")}
+    return time.metric in _TIMES_SKIPPED and not (time.metric == "preparing" and missing & wider)
 
 
 def _untimed(groups: Sequence[records.GroupOfCaptures]) -> list[Finding]:

@@ -340,6 +340,26 @@ def test_copies_that_only_one_rank_knows_are_not_compared(tmp_path: Path) -> Non
     assert finding.message.startswith("New side: only some ranks or runs recorded the time of copies, and so idle time")
 
 
+@pytest.mark.parametrize(
+    ("lacking", "said"),
+    [
+        ((), []),
+        (("preparing_ns", "tail_ns"), ["the time of the step before and after the device's tasks"]),
+        (("preparing_ns", "tail_ns", "compute_ns"), ["computation"]),
+    ],
+)
+def test_times_that_one_rank_lacks_are_named(tmp_path: Path, lacking: tuple[str, ...], said: list[str]) -> None:
+    made = RollupStore(tmp_path / "run.duckdb")
+    for rank in (0, 1):
+        known = {name: MS for name in ("preparing_ns", "tail_ns") if not rank or name not in lacking}
+        compute = None if rank and "compute_ns" in lacking else 10 * MS
+        made.capture(rank, rank).step(1, rank, wall=12 * MS).time(1, compute, rank, **known)
+    path = made.done()
+    found = [one.message for one in compared(path, path).quality if one.key == "partly_measured"]
+    tail = "is unknown on 1 of 2 ranks; its mean leaves them out."
+    assert found == [f"{side}: {what} {tail}" for side in ("Baseline", "New side") for what in said]
+
+
 @pytest.mark.parametrize(("sums", "new"), [((), 5.0), ((0, 1), 5.0), ((1,), None)])
 def test_device_times_of_operators_are_not_mixed_with_the_profilers_sums(
     tmp_path: Path, sums: tuple[int, ...], new: float | None
