@@ -1,8 +1,9 @@
 -- The critical path of each job (docs/design.md §5), as pieces of time on tracks (a rank's device): from the last end of the steps back to the latest
 -- end of waiting on that track, then on at the rank that was waited for, at the moment when it started the collective; and so on, back to a start.
 -- The steps of a job are walked one by one if no rank begins a step before all have ended the last one. Else the path leads through several steps,
--- so that no time counts twice. Only jobs whose clocks can be compared have a path: their ranks met in a collective, or run on one machine. Where no
--- machine is named, ranks on devices of different numbers are taken to be on one.
+-- so that no time counts twice. Where ranks have different steps there is no path: its time would be that of no known number of steps. Only jobs
+-- whose clocks can be compared have a path: their ranks met in a collective, or run on one machine. Where no machine is named, ranks on devices of
+-- different numbers are taken to be on one.
 -- A wait that ends otherwise, because a kernel hides the rest of it, stays on the path. Times are those of all clocks aligned; with `ahead_ns`
 -- added they are those of the capture.
 -- Depends on aligned, capture, exposed, job_step, r_collective, r_window.
@@ -18,6 +19,8 @@ WITH clock AS (
     WHERE EXISTS (FROM r_collective AS r WHERE r.capture = w.capture AND r.device_id IS NOT DISTINCT FROM w.device_id AND r.end_ns > r.start_ns)
 ), torn AS (   -- a step that one rank ended before another one began it
     SELECT job FROM timed GROUP BY job, step HAVING max(from_ns) >= min(until_ns)
+), uneven AS (
+    SELECT job FROM timed GROUP BY job HAVING count(DISTINCT (rank, step)) <> count(DISTINCT rank) * count(DISTINCT step)
 ), comparable AS (
     SELECT job FROM aligned GROUP BY job HAVING count(DISTINCT capture) > 1
     UNION
@@ -33,7 +36,7 @@ WITH clock AS (
     SELECT job, step, count(CASE WHEN is_apart THEN 1 END) OVER (PARTITION BY job ORDER BY from_ns, step) AS walk FROM apart
 )
 SELECT t.*, w.walk, dense_rank() OVER (ORDER BY t.job, w.walk, t.rank, t.device_id) AS track
-FROM timed AS t JOIN walked AS w USING (job, step) WHERE t.job IN (FROM comparable);
+FROM timed AS t JOIN walked AS w USING (job, step) WHERE t.job IN (FROM comparable) AND t.job NOT IN (FROM uneven);
 
 CREATE OR REPLACE TEMP TABLE path_piece AS
 WITH RECURSIVE arrow AS (   -- from the end of waiting on a track to the rank that was waited for

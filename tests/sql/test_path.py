@@ -283,6 +283,19 @@ def test_ranks_that_never_met_have_no_path_unless_they_share_a_clock(con: duckdb
     assert paths(con) == {}
 
 
+def test_ranks_of_different_steps_have_no_path(con: duckdb.DuckDBPyConnection) -> None:
+    """Two steps that overlap would count as one that takes as long as both."""
+    fill(con, [ONE])
+    assert paths(con)
+    con.execute("UPDATE step SET step = 7 WHERE capture = 1")
+    for (table,) in con.execute(
+        "SELECT table_name FROM duckdb_columns() WHERE column_name = 'step' AND starts_with(table_name, 'r_')"
+    ).fetchall():
+        con.execute(f"UPDATE {table} SET step = 7 WHERE capture = 1")
+    run_all(con, RUN_STAGE)
+    assert paths(con) == {}
+
+
 def test_ranks_without_a_name_of_their_machine_are_on_several_if_their_devices_have_one_number(
     con: duckdb.DuckDBPyConnection,
 ) -> None:
