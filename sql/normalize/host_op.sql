@@ -9,7 +9,7 @@ WITH launched AS (
 )
 SELECT o.id, o.capture, o.thread, o.name, o.start_ns, o.end_ns, w.step, w.phase,
        parent.parent_id, o.sequence_number, o.input_shapes, o.input_dtypes,
-       CASE WHEN o.thread IS NOT NULL THEN coalesce(own.self_ns, 0) END,
+       CASE WHEN o.thread IS NOT NULL THEN least(coalesce(own.self_ns, 0), o.end_ns - o.start_ns) END,
        CASE WHEN launching.capture IS NOT NULL THEN coalesce(l.device_self_ns, 0) END,
        CASE WHEN launching.capture IS NOT NULL THEN w.device_ns END, own.depth
 FROM stage_host_op AS o
