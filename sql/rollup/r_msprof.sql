@@ -35,10 +35,12 @@ WITH k_own AS (
     SELECT capture, min(start_ns) AS first_ns, max(end_ns) AS last_ns
     FROM (SELECT capture, start_ns, end_ns FROM kernel UNION ALL SELECT capture, start_ns, end_ns FROM collective)
     WHERE capture IN (SELECT capture FROM capture WHERE executor = 'device') GROUP BY capture
-), device AS (
+), device AS (   -- the profiler's own analysis of the overlap counts only if it fits between the first and the last task
     SELECT capture, min(first_ns) AS first_ns, max(last_ns) AS last_ns, sum(sdma_ns) AS sdma_ns, sum(sdma_count) AS sdma_count,
-           sum(overlap_compute_ns) AS overlap_compute_ns, sum(overlap_exposed_comm_ns) AS overlap_exposed_comm_ns
-    FROM device_window GROUP BY capture
+           CASE WHEN fits THEN sum(overlap_compute_ns) END AS overlap_compute_ns, CASE WHEN fits THEN sum(overlap_exposed_comm_ns) END AS overlap_exposed_comm_ns
+    FROM (
+        SELECT *, bool_and(overlap_compute_ns + coalesce(overlap_exposed_comm_ns, 0) <= last_ns - first_ns) OVER (PARTITION BY capture) AS fits FROM device_window
+    ) GROUP BY capture, fits
 ), lccl AS (
     SELECT capture, sum(end_ns - start_ns) AS ns FROM collective WHERE contains(lower(name), 'kernel_aivec') GROUP BY capture
 ), total AS (
