@@ -19,9 +19,9 @@ LONGEST_MS = 8 * 24 * 3600 * 1000
 LONGEST_TIMER_MS = LONGEST_SECONDS * 1000
 """Phases may be timed by training alone, whose times may be longer."""
 
-NEGATIVE = frozenset({"time.tail", "time.preparing", "time.step_free", "time.stage", "time.outside_profile"})
-"""May be negative: the device may end after the host's step, and start before it (docs/design.md §4); receives may
-overlap, and their sum be longer than the span; a profiled step may be shorter than training's timer says."""
+NEGATIVE = frozenset({"time.tail", "time.preparing", "time.step_free", "time.outside_profile"})
+"""May be negative: the device may end after the host's step, and start before it (docs/design.md §4); a profiled step
+may be shorter than training's timer says."""
 
 SUMS = {
     "time.device_span": ("time.compute", "time.exposed_comm", "time.free"),
@@ -39,6 +39,8 @@ PARTS_OF_PHASES = ("compute", "exposed_comm", "free")
 BOUNDS = (
     ("time.comm", "time.device_span"),
     ("time.compute", "time.device_span"),
+    ("time.bubble", "time.device_span"),
+    ("time.exposed_copy", "time.free"),
     ("time.step", "time.step@max"),
     ("time.device_span", "time.device_span@max"),
     ("time.step@spread", "time.step@max"),
@@ -49,8 +51,13 @@ BOUNDS = (
 Samples = Mapping[str, Sequence[Any]]
 """By metric, the value of each run of a side; None: unknown."""
 
-_NO_PARTS = "peak_share"
-"""May be above 1: the peak follows from the recorded clock and blocks, and what is achieved from recorded times."""
+MOST_OF_PEAK = 1.05
+"""The peak follows from the recorded clock and blocks, and what is achieved from recorded times: both are rounded."""
+
+MOST_BYTES, MOST_GB_PER_S = 2**46, 1e6
+"""No memory has more, and nothing moves more (``sql/normalize/odd_value.sql``)."""
+
+_SELF_AND_TOTAL = (("host_self_ms", "host_total_ms"), ("device_self_ms", "device_total_ms"))
 
 _COUNTS = ("calls", "pieces", "bytes", "samples", "steps", "ranks")
 _NO_TIMES = ("delta", "ratio", "share", "tflops", "gb_per_s", "bytes", "per_s")
@@ -165,6 +172,7 @@ def _rows(document: Document) -> Iterator[Contradiction]:
             yield from _calls(row, place)
             for side in SIDES:
                 yield from _collective(section, row, side, place)
+                yield from _self(section, row, side, place)
         share = info["matched_share"]
         if share is not None and not -1e-9 <= share <= 1 + 1e-9:
             yield f"section_info.{section}.matched_share", f"{share} is not within 0 and 1"
@@ -176,11 +184,17 @@ def _side(key: str) -> str:
 
 def _value(section: str, key: str, value: float, unit: str, place: str, calls: float | None) -> Iterator[Contradiction]:
     word = key.removeprefix("baseline_").removeprefix("new_")
+    if section == "counters" and key in SIDES and value < 0:
+        yield place, f"{key} is {value}"
     if word.startswith(("delta", "outside_profile")) or section in ("metrics", "env", "counters", "steps"):
         return
+    if section == "memory" and (key in SIDES or word == "max_bytes") and not 0 <= value <= MOST_BYTES:
+        yield place, f"{key} is {value} bytes"
+    if word.endswith("gb_per_s") and not 0 <= value <= MOST_GB_PER_S:
+        yield place, f"{key} is {value} GB/s"
     if word.endswith(_COUNTS) and value < 0:
         yield place, f"{key} is {value}"
-    if word.endswith("_share") and not -1e-9 <= value <= 1 + 1e-9 and word != _NO_PARTS:
+    if word.endswith("_share") and not -1e-9 <= value <= (MOST_OF_PEAK if word == "peak_share" else 1) + 1e-9:
         yield place, f"{key} {value} is not within 0 and 1"
     is_time = (key in SIDES and unit == "ms") or word.endswith("_ms")
     if is_time and section not in ("msprof", "memory", "workload"):
@@ -198,6 +212,14 @@ def _calls(row: Mapping[str, Any], place: str) -> Iterator[Contradiction]:
         return
     if not close(delta, calls + per_call, max(abs(calls), abs(per_call))):
         yield place, f"delta {delta} is not {calls} by calls and {per_call} per call"
+
+
+def _self(section: str, row: Mapping[str, Any], side: str, place: str) -> Iterator[Contradiction]:
+    """What an operator does itself is part of what it does with those that it calls."""
+    for names in _SELF_AND_TOTAL if section == "operators" else ():
+        own, total = (row.get(f"{side}_{name}") for name in names)
+        if own is not None and total is not None and own > total and not close(own, total, total):
+            yield place, f"{side}: {names[0]} {own} of {names[1]} {total}"
 
 
 def _collective(section: str, row: Mapping[str, Any], side: str, place: str) -> Iterator[Contradiction]:

@@ -31,7 +31,10 @@ ROWS: dict[str, list[dict[str, Any]]] = {
         {"": 0.5, "calls": 1, "bytes": 64, "exposed_ms": 0.5, "wait_ms": 0.0, "transit_ms": 0.5},
     ],
     "groups": [{"": 1.5, "calls": 2, "bytes": 96, "exposed_ms": 1.0, "wait_ms": 0.75, "transit_ms": 0.75}],
-    "copies": [{"": 0.75, "calls": 1, "exposed_ms": 0.5}],
+    "copies": [{"": 0.75, "calls": 1, "exposed_ms": 0.5, "gb_per_s": 2.0}],
+    "operators": [{"": 1.0, "calls": 1, "host_self_ms": 1.0, "host_total_ms": 1.5}],
+    "efficiency": [{"": 1.0, "calls": 1, "peak_share": 1.04}],
+    "counters": [{"": 50.0}],
     "path": [{"": 9.5}],
     "phases": [{"": 7.0, "compute": 4.0, "free": 2.0}],
     "steps": [{"": 9.0, "compute": 5.0}, {"": 11.0, "compute": 7.0}],
@@ -126,6 +129,10 @@ def test_a_change_contradicts_its_values() -> None:
         ("collectives", "new_bytes", 33, "pictures.collectives: new: 96.0 bytes in all, and 97 in the section"),
         ("kernels", "delta_calls_ms", 1.0, "delta 0.0 is not 1.0 by calls and 0.0 per call"),
         ("phases", "new_free", 1.0, "1.0 ms, and 2.0 ms of phase.update_actor.free"),
+        ("operators", "new_host_self_ms", 2.0, "new: host_self_ms 2.0 of host_total_ms 1.5"),
+        ("efficiency", "new_peak_share", 1.06, "new_peak_share 1.06 is not within 0 and 1"),
+        ("counters", "new", -1.0, "sections.counters[update_actor]: new is -1.0"),
+        ("copies", "new_gb_per_s", 1e7, "new_gb_per_s is 10000000.0 GB/s"),
     ],
 )
 def test_a_section_contradicts(section: str, column: str, value: float, text: str) -> None:
