@@ -34,6 +34,9 @@ LONGER = 0.02
 """A profile longer than training's timer by more than this fraction covers more than the steps; small differences are
 normal, because marks and timer are not set at the same moment."""
 
+BEYOND_STEP = 100
+"""A device may work on after the step on the host, but not for so many times as long."""
+
 OTHER_UNIT = 200.0
 """A step that takes this many times as long as on the other side was probably logged in milliseconds."""
 
@@ -97,6 +100,7 @@ def quality_findings(
     made = [*of_runs, *(_of_source(found, given) for found in rollups.rows(records.Finding))]
     missing = {(time.side, time.run, time.metric) for time in times if time.missing}
     made += [_skipped(time, given) for time in times if time.missing and _is_told(time, missing)]
+    made += _beyond_step(times, given)
     made += [_gap(gap) for gap in rollups.rows(records.ReportedGap)]
     made += [_invalid(sample, given) for sample in metrics if sample.invalid]
     series = {(one.side, one.run): one for one in rollups.rows(records.RunSeries) if one.name == SPEED}
@@ -161,6 +165,20 @@ def _skipped(time: records.TimeSample, given: Mapping[SideName, SideInput]) -> F
     what = _TIMES_SKIPPED[time.metric]
     text = f"{what} is unknown on {time.missing} of {time.members} ranks; its mean leaves them out."
     return _finding("partly_measured", time.side, CAUTION, _where(time, given) + text)
+
+
+def _beyond_step(times: Sequence[records.TimeSample], given: Mapping[SideName, SideInput]) -> Iterator[Finding]:
+    """Reports runs whose device takes far longer for a step than the host does, which waits for it in the end."""
+    steps = {(time.side, time.run): time.mean_ns for time in times if time.metric == "step"}
+    for time in times:
+        step = steps.get((time.side, time.run))
+        if time.metric == "device_span" and step is not None and 0 < BEYOND_STEP * step < time.mean_ns:
+            span, host = (f"{grouped(ns / 1e6, 3)} ms" for ns in (time.mean_ns, step))
+            text = (
+                f"the device takes {span} for a step that lasts {host} on the host: are durations in another unit, or"
+                " marks of steps damaged?"
+            )
+            yield _finding("beyond_step", time.side, CAUTION, _where(time, given) + text)
 
 
 def _is_told(time: records.TimeSample, missing: Set[tuple[SideName, int, str]]) -> bool:

@@ -360,6 +360,15 @@ def test_times_that_one_rank_lacks_are_named(tmp_path: Path, lacking: tuple[str,
     assert found == [f"{side}: {what} {tail}" for side in ("Baseline", "New side") for what in said]
 
 
+@pytest.mark.parametrize(("wall", "said"), [(10, False), (1, False), (0.099, True)])
+def test_a_device_that_takes_far_longer_than_the_step_is_reported(tmp_path: Path, wall: float, said: bool) -> None:
+    made = RollupStore(tmp_path / "run.duckdb").capture().step(1, wall=int(wall * MS))
+    path = made.time(1, 10 * MS, step_ns=int(wall * MS)).done()
+    messages = [one.message for one in compared(path, path).quality if one.key == "beyond_step"]
+    told = "the device takes 10.000 ms for a step that lasts 0.099 ms on the host"
+    assert [told in message for message in messages] == [True, True] * said
+
+
 @pytest.mark.parametrize(("sums", "new"), [((), 5.0), ((0, 1), 5.0), ((1,), None)])
 def test_device_times_of_operators_are_not_mixed_with_the_profilers_sums(
     tmp_path: Path, sums: tuple[int, ...], new: float | None
