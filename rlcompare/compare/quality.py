@@ -100,6 +100,7 @@ def quality_findings(
     made = [*of_runs, *(_of_source(found, given) for found in rollups.rows(records.Finding))]
     missing = {(time.side, time.run, time.metric) for time in times if time.missing}
     made += [_skipped(time, given) for time in times if time.missing and _is_told(time, missing)]
+    made += _of_some_runs(times, given)
     made += _beyond_step(times, given)
     made += [_gap(gap) for gap in rollups.rows(records.ReportedGap)]
     made += [_invalid(sample, given) for sample in metrics if sample.invalid]
@@ -165,6 +166,20 @@ def _skipped(time: records.TimeSample, given: Mapping[SideName, SideInput]) -> F
     what = _TIMES_SKIPPED[time.metric]
     text = f"{what} is unknown on {time.missing} of {time.members} ranks; its mean leaves them out."
     return _finding("partly_measured", time.side, CAUTION, _where(time, given) + text)
+
+
+def _of_some_runs(times: Sequence[records.TimeSample], given: Mapping[SideName, SideInput]) -> Iterator[Finding]:
+    """Reports times that some runs of a side lack, beside others of these runs: the means are over different runs."""
+    for side in SIDES:
+        runs = {time.run for time in times if time.side == side}
+        told: set[int] = set()
+        for metric, what in _TIMES_SKIPPED.items():
+            lacking = runs - {time.run for time in times if time.side == side and time.metric == metric}
+            if lacking and lacking != runs and not (metric == "preparing" and lacking <= told):
+                names = _listed([given[side].stores[run].name for run in sorted(lacking)])
+                text = f"{what} is unknown in {len(lacking)} of {len(runs)} runs ({names}); its mean leaves them out."
+                yield _finding("partly_measured", side, CAUTION, text)
+                told |= lacking
 
 
 def _beyond_step(times: Sequence[records.TimeSample], given: Mapping[SideName, SideInput]) -> Iterator[Finding]:

@@ -360,6 +360,18 @@ def test_times_that_one_rank_lacks_are_named(tmp_path: Path, lacking: tuple[str,
     assert found == [f"{side}: {what} {tail}" for side in ("Baseline", "New side") for what in said]
 
 
+def test_times_that_one_run_lacks_are_named(tmp_path: Path) -> None:
+    """The parts of the step's time are means over one run, the device span over both."""
+    whole = RollupStore(tmp_path / "whole.duckdb").capture().step(1, wall=12 * MS)
+    whole.time(1, 10 * MS, preparing_ns=MS, tail_ns=MS)
+    bare = RollupStore(tmp_path / "bare.duckdb").capture().step(1).time(1, 10 * MS)
+    both = side("run", whole.done(), bare.done())
+    diff = compared(both, both)
+    said = [one.message for one in diff.quality if one.key == "partly_measured"]
+    tail = "the step's wall time is unknown in 1 of 2 runs (bare); its mean leaves them out."
+    assert said == [f"{which}: {tail}" for which in ("Baseline", "New side")]
+
+
 @pytest.mark.parametrize(("wall", "said"), [(10, False), (1, False), (0.099, True)])
 def test_a_device_that_takes_far_longer_than_the_step_is_reported(tmp_path: Path, wall: float, said: bool) -> None:
     made = RollupStore(tmp_path / "run.duckdb").capture().step(1, wall=int(wall * MS))
