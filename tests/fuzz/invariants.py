@@ -41,6 +41,8 @@ BOUNDS = (
     ("time.compute", "time.device_span"),
     ("time.bubble", "time.device_span"),
     ("time.exposed_copy", "time.free"),
+    ("time.stage", "time.device_span"),
+    ("time.p2p", "time.comm"),
     ("time.step", "time.step@max"),
     ("time.device_span", "time.device_span@max"),
     ("time.step@spread", "time.step@max"),

@@ -232,6 +232,23 @@ def test_only_receiving_is_a_bubble_and_sending_is_p2p_too(con: duckdb.DuckDBPyC
     assert found == [(26, 15, 5, 121, 116)]
 
 
+def test_receives_that_overlap_are_one_bubble(con: duckdb.DuckDBPyConnection) -> None:
+    """Receives of several groups from 0 to 30, 10 to 40, 20 to 25 and 90 to 95, and a send from 5 to 50."""
+    reset(con)
+    load(con, "stage_kernel", [(0, 100)])
+    for number, (kind, start, end) in enumerate(
+        [("receive", 0, 30), ("send", 5, 50), ("receive", 10, 40), ("receive", 20, 25), ("receive", 90, 95)]
+    ):
+        con.execute(
+            "INSERT INTO stage_collective BY NAME SELECT ? AS id, 0 AS device_id, ? AS op_type, ? AS group_name,"
+            " ? AS start_ns, ? AS end_ns",
+            [number, f"hcom_{kind}_", f"group {number}", start, end],
+        )
+    normalise(con)
+    found = con.execute("SELECT comm_ns, p2p_ns, bubble_ns, device_span_ns, stage_ns FROM r_time").fetchall()
+    assert found == [(55, 55, 45, 100, 55)]
+
+
 def test_a_step_is_what_comes_before_its_tasks_while_they_run_and_after_them(con: duckdb.DuckDBPyConnection) -> None:
     """Marked from 0 to 100; a kernel from 20 to 30, a copy from 25 to 45, an all_reduce from 60 to 70."""
     reset(con)

@@ -11,9 +11,9 @@ CREATE TABLE r_time (
     free_ns BIGINT,             -- device_span_ns − compute_ns − exposed_comm_ns
     exposed_copy_ns BIGINT,     -- the part of free_ns covered by copies
     idle_ns BIGINT,             -- free_ns − exposed_copy_ns
-    bubble_ns BIGINT,           -- sum of durations of receive operators
+    bubble_ns BIGINT,           -- union of receive operators
     stage_ns BIGINT,            -- device_span_ns − bubble_ns
-    p2p_ns BIGINT,              -- sum of durations of all send and receive operators
+    p2p_ns BIGINT,              -- union of all send and receive operators
     step_ns BIGINT,             -- host time of the step; NULL if steps are not marked
     preparing_ns BIGINT,        -- from the start of the step on the host to the first device task; NULL if steps are not marked, or by another clock
     tail_ns BIGINT,             -- step_ns − preparing_ns − device_span_ns; negative if the device finishes after the host
