@@ -125,6 +125,7 @@ def quality_findings(
     made += [_lone_phases(ranges) for ranges in rollups.rows(records.LonePhase)]
     made += [_uneven(steps, given) for steps in rollups.rows(records.UnevenSteps)]
     made += _partly_known(rollups.rows(records.PartlyKnown))
+    made += [_beyond_peak(kernels) for kernels in rollups.rows(records.BeyondPeak)]
     made += [
         _overlap(phase, given)
         for phase in rollups.rows(records.TrainingPhase)
@@ -222,6 +223,15 @@ def _partly_known(rows: Sequence[records.PartlyKnown]) -> list[Finding]:
             text = f"only some ranks or runs recorded {_listed(names)}: this is not compared."
             made.append(_finding("partly_measured", side, CAUTION, text))
     return made
+
+
+def _beyond_peak(kernels: records.BeyondPeak) -> Finding:
+    text = (
+        f"kernels compute more than the chip can (kinds and shapes: {kernels.rows}; {short(kernels.name)}"
+        f" {grouped(kernels.part, 1)} times as much): their times, their shapes or the clock are damaged, and they have"
+        " no share of the peak."
+    )
+    return _finding("beyond_peak", kernels.side, CAUTION, text)
 
 
 def _gap(gap: records.ReportedGap) -> Finding:

@@ -145,6 +145,13 @@ class IdleStep(NamedTuple):
     members: list[str]
 
 
+class BeyondPeak(NamedTuple):
+    side: SideName
+    rows: int
+    name: str
+    part: float
+
+
 class KernelFact(NamedTuple):
     name: str
     side: SideName

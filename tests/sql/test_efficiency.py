@@ -13,6 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rlcompare import resources
+from rlcompare.app.sections import sections_of
+from rlcompare.db import open_read_only
 from tests.sql.rollup_stores import MS, RollupStore, compared, found
 
 HALF = "DT_BF16;DT_BF16"
@@ -348,6 +350,30 @@ class TestSection:
         assert row["baseline_peak_share"] == pytest.approx(200 / 294.912)
         assert row["new_peak_share"] == pytest.approx(125 / 245.76)
 
+    def test_more_than_the_chip_can_do_has_no_share(self, tmp_path: Path) -> None:
+        """10^12 operations in 3.3 ms are 103 % of 294.9 TFLOP/s, which an inexact clock explains; 5 µs are damage."""
+        diff = compared(profile(tmp_path, "old", 3_300_000), profile(tmp_path, "new", 5_000))
+        row = found(diff, "efficiency", "MatMulV3")
+        assert row["baseline_peak_share"] == pytest.approx(1e12 / 3.3e6 / 294_912)
+        assert (row["new_peak_share"], row["new_tflops"]) == (None, pytest.approx(200_000))
+        (finding,) = [finding for finding in diff.quality if finding.key == "beyond_peak"]
+        assert finding.severity == "caution"
+        assert finding.message == (
+            "New side: kernels compute more than the chip can (kinds and shapes: 1; MatMulV3 678.2 times as much):"
+            " their times, their shapes or the clock are damaged, and they have no share of the peak."
+        )
+
+    def test_show_has_no_share_beyond_the_peak_either(self, tmp_path: Path) -> None:
+        for name, total, percent in (("sound", 5 * MS, pytest.approx(67.817, abs=0.001)), ("damaged", 5_000, None)):
+            with open_read_only(profile(tmp_path, name, total)) as con:
+                shown = {section: rows for section, _, rows in sections_of(con)}
+            (efficiency,) = shown["efficiency"]
+            assert efficiency[6] == percent
+            said = [message for severity, message, _ in shown["quality"] if severity == "warning"]
+            assert [text.partition(":")[0] for text in said] == [
+                "kernels compute more than the chip can (kinds and shapes"
+            ] * (percent is None)
+
     @pytest.mark.parametrize(
         "values",
         [
@@ -378,9 +404,9 @@ class TestSection:
         ],
     )  # fmt: skip
     def test_chips(self, tmp_path: Path, chip: str, tflops: float | None) -> None:
-        path = profile(tmp_path, "run", 5 * MS, chip=chip)
+        path = profile(tmp_path, "run", 10 * MS, chip=chip)
         (row,) = compared(path, path).sections["efficiency"].rows
-        assert row["new_peak_share"] == (None if tflops is None else pytest.approx(200 / tflops))
+        assert row["new_peak_share"] == (None if tflops is None else pytest.approx(100 / tflops))
 
     def test_the_clock_of_the_cycles_serves_where_none_was_sampled(self, tmp_path: Path) -> None:
         shares = []

@@ -1,0 +1,21 @@
+-- What kinds of kernels and shapes achieve, of those for which it is known what one call computes or moves. No share of the peak where the operations
+-- are an upper limit (at_most).
+-- Depends on peak_of, r_kernel, shown_device, shown_divisor.
+CREATE OR REPLACE TEMP TABLE shown_work AS
+WITH kernels AS (
+    SELECT coalesce(k.op_type, k.name) AS kernel, k.input_shapes, k.work, bool_or(k.at_most) AS at_most,
+           sum(k.calls / v.kernel_times ORDER BY k.calls / v.kernel_times) AS calls, sum(k.sum_ns / v.kernel_times ORDER BY k.sum_ns / v.kernel_times) AS ns,
+           sum(k.sum_ns) AS all_ns,
+           CASE WHEN count(k.flop) = count(*) THEN sum(TRY_CAST(k.flop AS HUGEINT)) END AS flop,
+           CASE WHEN count(k.bytes) = count(*) THEN sum(TRY_CAST(k.bytes AS HUGEINT)) END AS bytes,
+           CASE WHEN count(CASE k.precision WHEN 'half' THEN p.half_flop_per_ns WHEN 'int8' THEN p.int8_flop_per_ns END) = count(*) AND NOT bool_or(k.at_most)
+                THEN sum(TRY_CAST(k.sum_ns * CASE k.precision WHEN 'half' THEN p.half_flop_per_ns WHEN 'int8' THEN p.int8_flop_per_ns END AS HUGEINT)) END AS possible_flop
+    FROM r_kernel AS k
+    JOIN shown_device AS d ON d.capture = k.capture AND d.step = k.step
+     AND (d.device_id IS NOT DISTINCT FROM k.device_id OR d.compute_ns IS NULL)
+    JOIN shown_divisor AS v ON v.capture = k.capture
+    LEFT JOIN peak_of('r_kernel', 'r_counter', 'env') AS p ON p.capture = k.capture
+    WHERE k.work IS NOT NULL
+    GROUP BY coalesce(k.op_type, k.name), k.input_shapes, k.work
+)
+SELECT *, flop / nullif(possible_flop, 0) AS part_of_peak FROM kernels;
