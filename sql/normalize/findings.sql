@@ -1,6 +1,5 @@
 -- Findings about each capture, once all its tables are filled: (capture, severity, key, message).
--- Variables: steps.
--- Depends on capture, memory, odd_value, placed, repeated_task, step_left_out, step_mark, too_long.
+-- Depends on capture, in_chosen_time, memory, odd_value, placed, repeated_task, step_left_out, step_mark, too_long.
 -- Nothing without memory + odd_value + placed + repeated_task + step_left_out + step_mark + too_long.
 SELECT capture, 'warning', 'repeated_rows', repeated || ' kernels, collectives or copies appear more than once in the profile; each is counted once'
 FROM repeated_task
@@ -26,7 +25,7 @@ SELECT p.capture, 'info', 'outside_steps',
        count(*) || CASE WHEN any_value(c.executor) = 'host' THEN ' operators and collectives (' ELSE ' device tasks (' END
        || printf('%.3f', sum(p.end_ns - p.start_ns) / 1e6) || ' ms) are outside all marked steps and are not counted'
 FROM placed AS p JOIN capture AS c ON c.capture = p.capture
-WHERE p.what <> 'copy' AND p.step IS NULL AND getvariable('steps') IS NULL GROUP BY p.capture
+WHERE p.what <> 'copy' AND p.step IS NULL AND (p.capture, p.what, p.id) NOT IN (SELECT (capture, what, id) FROM in_chosen_time WHERE step IS NOT NULL) GROUP BY p.capture
 UNION ALL
 SELECT capture, 'warning', 'damaged_value', count(*) || ' values were left out, because no machine can have them: ' || string_agg(DISTINCT name, ', ' ORDER BY name)
 FROM odd_value GROUP BY capture

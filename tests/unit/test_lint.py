@@ -62,7 +62,7 @@ def test_the_command_says_nothing_of_our_own_files(capsys: pytest.CaptureFixture
         ("rollup/r_copy.sql", "-- Depends on copy, phase.", "-- Depends on copy.", 6, "reads phase"),
         ("rollup/r_copy.sql", "-- Depends on copy, phase.", "-- Depends on copy, kernel, phase.", 2, "names kernel"),
         ("rollup/r_copy.sql", "-- Depends on copy, phase.", "-- Depends on copy and phase.", 2, "separated by commas"),
-        ("normalize/chosen_step.sql", "-- Variables: ", "-- ", 4, "reads steps"),
+        ("normalize/chosen_step.sql", "-- Variables: ", "-- ", 6, "reads steps"),
         ("sources/macro/in_window.sql", "-- Variables: from_ns, until_ns.\n", "", 3, "reads from_ns"),
         ("schema/events/kernel.sql", "  -- start, in ns since the epoch", "", 13, "column start_ns has no comment"),
         ("schema/views/busy.sql", "  -- start, in ns since the epoch", "", 10, "column start_ns has no comment"),
@@ -89,10 +89,10 @@ def test_a_fault_is_said_with_its_file_and_line(
 def test_an_order_left_to_the_alphabet_is_said(
     intact: Path, faulty: Change, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """place reads the phases that chosen_step deletes."""
-    faulty("normalize/place.sql", "-- Runs after chosen_step.\n", "")
-    (message,) = said(intact, capsys)
-    assert message.startswith("sql/normalize/") and "chosen_step" in message and "'Runs after'" in message
+    """launches reads the kernels that too_long deletes."""
+    faulty("normalize/launches.sql", "-- Runs after too_long.\n", "")
+    found = [message for message in said(intact, capsys) if "too_long" in message]
+    assert [message.startswith("sql/normalize/") and "'Runs after'" in message for message in found] == [True]
 
 
 def test_fix_writes_the_clauses_and_keeps_remarks(intact: Path, faulty: Change) -> None:
