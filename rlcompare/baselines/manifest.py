@@ -45,7 +45,7 @@ class StoredRun:
         sha256: of its file, which is named after it.
         size_bytes: of its file.
         store_bytes: of the DuckDB file in it.
-        content: a hash of the files that the run was read from, which are the same if the run is; None: unknown.
+        content: a hash of the files that the run was read from and of what it measured; None: unknown.
         value: of the version's headline metric; None: not measured.
     """
 

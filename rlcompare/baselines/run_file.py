@@ -11,12 +11,14 @@ import hashlib
 import shutil
 import zlib
 from collections.abc import Iterable
+from contextlib import closing
 from functools import cache
 from pathlib import Path
 
 import duckdb
 
 from rlcompare import db, resources
+from rlcompare.compare.measured import measured
 from rlcompare.errors import DamagedStoreError
 from rlcompare.sources.blocks import most_expanded
 from rlcompare.sql_header import read_header
@@ -137,12 +139,17 @@ def unpack(data: bytes, sha256: str, store_bytes: int, target: Path) -> None:
 
 
 def content_of(store: Path) -> str | None:
-    """A hash of the files that a run was read from, whatever their names; None: the store does not tell.
+    """A hash of the files that a run was read from, whatever their names, and of what it measured.
+
+    None: the store does not tell.
 
     Raises:
         InputError: the store cannot be read.
     """
     with db.open_read_only(store) as con, db.reading(store):
         rows = con.execute("SELECT size_bytes, digest FROM input ORDER BY ALL").fetchall()
-    text = "\n".join(f"{size} {digest}" for size, digest in rows)
+    with closing(db.connect_to_stores(1, [store])) as con, db.reading(store):
+        db.attach(con, store, read_only=True, again=True)
+        found = measured(con)
+    text = "\n".join([f"{size} {digest}" for size, digest in rows] + [f"{sorted(found.of_captures)} {found.of_run}"])
     return hashlib.sha256(text.encode()).hexdigest() if rows else None

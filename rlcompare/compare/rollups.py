@@ -25,6 +25,7 @@ import duckdb
 from rlcompare import db, metrics, resources
 from rlcompare.compare import pairs, records
 from rlcompare.compare.inputs import CompareOptions, RunStore, SideInput
+from rlcompare.compare.measured import Measured, measured
 from rlcompare.errors import DamagedStoreError, InputError, UsageError
 from rlcompare.model.words import SIDES, SideName
 
@@ -154,6 +155,7 @@ class Rollups:
         self.copies: list[Copy] = []
         self.shared: list[Shared] = []
         """Runs that both sides have, unless other steps of them are compared."""
+        self._measured: dict[RunStore, Measured] = {}
         try:
             for cursor in self._cursors:
                 for name in ("macro", "late_of", "named_of", "paired_of", "peak_of"):
@@ -166,7 +168,7 @@ class Rollups:
                 self._macros += _KNOWN_SHORT
                 contents = self._load_sides((baseline, new), options)
             if options.base_steps == options.new_steps:
-                self.shared = [Shared(run, contents[0][key]) for key, run in contents[1].items() if key in contents[0]]
+                self.shared = self._shared(*contents)
             self._run_folder("compare")
             self._compress()
             self._empty.found(db.empty_tables(self._con, "memory"))
@@ -324,7 +326,7 @@ class Rollups:
             self._parts = self._con.execute(resources.sql("compare/setup/metric_parts")).fetchall()
             self._macros.append("compare/setup/part_of")
 
-    def _load_sides(self, sides: Sequence[SideInput], options: CompareOptions) -> list[dict[str, RunStore]]:
+    def _load_sides(self, sides: Sequence[SideInput], options: CompareOptions) -> list[dict[str, list[RunStore]]]:
         self._weigh_names([run for given in sides for run in given.stores])
         return [
             self._load_side(side, given, steps, options.ranks)
@@ -359,14 +361,14 @@ class Rollups:
 
     def _load_side(
         self, side: SideName, given: SideInput, steps: Sequence[int] | None, ranks: Sequence[int] | None
-    ) -> dict[str, RunStore]:
+    ) -> dict[str, list[RunStore]]:
         """Loads the runs of a side, each content once: a copy of a run is not a repetition of it.
 
         Returns:
             The runs by their content, as far as it is known.
         """
         used: list[RunStore] = []
-        by_content: dict[str, RunStore] = {}
+        by_content: dict[str, list[RunStore]] = {}
         wholes = self._wholes(given.stores)
         for run in given.stores:
             if run in wholes:
@@ -374,12 +376,18 @@ class Rollups:
                 continue
             with self._attached(run):
                 content = self._content()
-                if content is not None and content in by_content:
-                    self.copies.append(Copy(side, run, by_content[content], is_part=False))
-                    continue
-                self._load(side, len(used), run, steps, ranks)
-                used.append(run)
-                by_content |= {} if content is None else {content: run}
+                alike = [] if content is None else by_content.setdefault(content, [])
+                if not alike:
+                    self._load(side, len(used), run, steps, ranks)
+            original = self._same(run, alike)
+            if original is not None:
+                self.copies.append(Copy(side, run, original, is_part=False))
+                continue
+            if alike:
+                with self._attached(run, again=True):
+                    self._load(side, len(used), run, steps, ranks)
+            used.append(run)
+            alike.append(run)
         self.given[side] = replace(given, stores=tuple(used))
         return by_content
 
@@ -396,11 +404,27 @@ class Rollups:
             for run, (values, files, steps) in held.items()
             for other, (_, other_files, other_steps) in held.items()
             if not values and steps and files < other_files and steps <= other_steps
+            if self._what_measured(run).of_captures <= self._what_measured(other).of_captures
         }
 
     def _content(self) -> str | None:
+        """Runs with the same one are probably copies: it says nothing about the middle of large files."""
         found = self._con.execute("SELECT value FROM store.meta WHERE key = 'content'").fetchone()
         return None if found is None else found[0]
+
+    def _shared(self, baseline: Mapping[str, list[RunStore]], new: Mapping[str, list[RunStore]]) -> list[Shared]:
+        pairs = [(run, self._same(run, baseline.get(content, ()))) for content, runs in new.items() for run in runs]
+        return [Shared(run, other) for run, other in pairs if other is not None]
+
+    def _same(self, run: RunStore, alike: Iterable[RunStore]) -> RunStore | None:
+        """The first of the runs with the same content that has the same measurements too."""
+        return next((other for other in alike if self._what_measured(other) == self._what_measured(run)), None)
+
+    def _what_measured(self, run: RunStore) -> Measured:
+        if run not in self._measured:
+            with self._attached(run, again=True):
+                self._measured[run] = measured(self._con)
+        return self._measured[run]
 
     @contextmanager
     def _attached(self, run: RunStore, *, again: bool = False) -> Iterator[None]:

@@ -387,6 +387,17 @@ def test_the_same_run_twice(kept: Path, rlcompare: Command, tmp_path: Path, runs
     assert (again.code, "are the same run" in again.err) == (2, True)
 
 
+def test_runs_whose_files_differ_in_the_middle_are_two(kept: Path, rlcompare: Command, tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", steps=1000)
+    other = shutil.copytree(run, tmp_path / "other")
+    text = (other / "metrics.jsonl").read_text()
+    middle = text.index('"timing_s/gen": 0.1', len(text) // 2)
+    (other / "metrics.jsonl").write_text(text[:middle] + text[middle:].replace("0.1", "7.1", 1))
+    assert len(text) > 3 * 64 * 1024
+    result = rlcompare("baseline", "add", "other", run, other, *REASON, "--force")
+    assert result.code == 0, result.err
+
+
 def test_what_changes_nothing_and_what_is_far_apart(
     kept: Path, rlcompare: Command, tmp_path: Path, runs_of_main: list[Path]
 ) -> None:

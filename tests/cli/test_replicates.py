@@ -9,9 +9,12 @@ from typing import Any
 
 import pytest
 
+from rlcompare import resources
 from rlcompare.compare.replicates import counted
 from rlcompare.report.document import from_document
+from rlcompare.sql_header import read_header
 from tests.run_directories import STEPS, description, lines, write_run
+from tests.sources.torch_traces import kernel, launch, op, trace, write
 
 from .conftest import Command
 
@@ -176,3 +179,76 @@ def test_a_copied_folder_of_one_rank_is_no_second_run(rlcompare: Command, tmp_pa
     document = json.loads(outcome.out)
     assert [run["ranks"] for run in document["new"]["runs"]] == [2]
     assert "has the same content as a part of" in " ".join(messages(document)["runs.copy"])
+
+
+def middle_changed(path: Path, old: str, new: str) -> None:
+    """Changes one value in the middle of a file, of which the first and last 64 KiB and the size stay the same."""
+    text = path.read_text()
+    place = text.index(old, len(text) // 2)
+    assert 64 * 1024 < place < len(text) - 64 * 1024 - len(old)
+    assert len(old) == len(new)
+    path.write_text(text[:place] + new + text[place + len(old) :])
+
+
+@pytest.fixture
+def long_run(tmp_path: Path) -> Path:
+    """A run with a log of 400 KiB."""
+    return write_run(tmp_path / "long", description(), steps=1000, gen=lambda step: 0.1 + step / 1e6)
+
+
+@pytest.mark.parametrize("as_stores", [False, True])
+def test_files_that_differ_in_the_middle_are_no_copies(
+    rlcompare: Command, tmp_path: Path, long_run: Path, as_stores: bool
+) -> None:
+    # GIVEN a run, its copy, and one with another value in one step
+    runs = [long_run, tmp_path / "again", tmp_path / "other"]
+    for folder in runs[1:]:
+        shutil.copytree(long_run, folder)
+    middle_changed(runs[2] / "metrics.jsonl", '"timing_s/gen": 0.100', '"timing_s/gen": 7.100')
+    if as_stores:  # the runs themselves are gone
+        for number, folder in enumerate(runs):
+            runs[number] = folder.with_suffix(".duckdb")
+            assert rlcompare("ingest", folder, "-o", runs[number]).code == 0
+            shutil.rmtree(folder)
+
+    between = compared(rlcompare, runs[2], runs[0])
+    of_copy = compared(rlcompare, runs[1], runs[0])
+    one_side = compared(rlcompare, runs[0], runs[0], "-bp", runs[2], "-bp", runs[1])
+
+    assert "runs.same" not in messages(between)
+    assert len(messages(of_copy)["runs.same"]) == 1
+    assert [run["name"] for run in one_side["baseline"]["runs"]] == ["long", "other"]
+    assert messages(one_side)["runs.copy"] == [
+        "Baseline: again has the same content as long: it is a copy, not a repetition, and is not used."
+    ]
+
+
+def test_a_rank_that_differs_in_the_middle_is_no_part(rlcompare: Command, tmp_path: Path) -> None:
+    for rank in (0, 1):
+        events = [
+            event
+            for number, start in enumerate(range(0, 200_000, 100), 1)
+            for event in (op("aten::mm", start, 20), launch(number, start + 2), kernel(number, start + 10, 25 + rank))
+        ]
+        write(tmp_path / f"whole/{rank}.json", trace(*events, distributedInfo={"rank": rank, "world_size": 2}))
+    for folder in ("part", "other"):
+        (tmp_path / folder).mkdir()
+        shutil.copy(tmp_path / "whole/1.json", tmp_path / folder)
+    middle_changed(tmp_path / "other/1.json", '"dur": 26', '"dur": 66')
+    whole = tmp_path / "whole"
+
+    part = compared(rlcompare, whole, whole, "-d", tmp_path / "part", "-d", tmp_path / "other")
+
+    assert messages(part)["runs.copy"] == [
+        "New side: part has the same content as a part of whole: it is a copy, not a repetition, and is not used."
+    ]
+    assert [run["name"] for run in part["new"]["runs"]] == ["whole", "other"]
+
+
+def test_all_that_a_comparison_reads_tells_copies_from_others() -> None:
+    described = {"capture", "env", "finding", "meta"}
+    tables = {path.rpartition("/")[2] for name in ("run", "rollup") for path in resources.sql_names(f"schema/{name}")}
+    queries = [path for folder in ("compare/load", "compare") for path in resources.sql_names(folder)]
+    read = {name for path in queries for name in read_header(resources.sql(path)).depends_on}
+    told = read_header(resources.sql("compare/setup/measured")).depends_on
+    assert set(told) == (read & tables) - described
