@@ -118,9 +118,9 @@ def quality_findings(
     made += [_left_out(steps, given) for steps in rollups.rows(records.LeftOut)]
     made += [finding for side in SIDES for finding in _apart(side, headline)]
     made += _memory(rollups.rows(records.MemoryPeak))
-    made += [_idle(step, given) for step in rollups.rows(records.IdleStep)]
+    made += [_idle(steps, given) for steps in rollups.rows(records.IdleStep)]
     made += [_unmarked_ranks(ranks, given) for ranks in rollups.rows(records.UnmarkedRank)]
-    made += [_unmarked(step, given) for step in rollups.rows(records.UnmarkedStep)]
+    made += [_unmarked(steps, given) for steps in rollups.rows(records.UnmarkedStep)]
     made += [_lone_marks(marks.side) for marks in rollups.rows(records.LoneMark)]
     made += [_lone_phases(ranges) for ranges in rollups.rows(records.LonePhase)]
     made += [_uneven(steps, given) for steps in rollups.rows(records.UnevenSteps)]
@@ -384,10 +384,16 @@ def _memory(peaks: Sequence[records.MemoryPeak]) -> list[Finding]:
     return [Finding("memory.component", components[0], components[1], CAUTION, message)]
 
 
-def _idle(step: records.IdleStep, given: Mapping[SideName, SideInput]) -> Finding:
-    shown = _listed(step.members)
-    text = f"nothing ran on the device in step {step.step} of {shown}: the whole step counts as preparing."
-    return _finding("idle_step", step.side, CAUTION, _where(step, given) + text)
+def _idle(idle: records.IdleStep, given: Mapping[SideName, SideInput]) -> Finding:
+    count = "the whole step counts" if len(idle.steps) == 1 else "these whole steps count"
+    text = f"nothing ran on the device in {_steps_of(idle)}: {count} as preparing."
+    return _finding("idle_step", idle.side, CAUTION, _where(idle, given) + text)
+
+
+def _steps_of(found: records.IdleStep | records.UnmarkedStep) -> str:
+    """Steps of members of a run."""
+    some = "" if found.each else "some of "
+    return f"{some}{_numbers(found.steps)} of {_listed(found.members)}"
 
 
 def _unmarked_ranks(ranks: records.UnmarkedRank, given: Mapping[SideName, SideInput]) -> Finding:
@@ -396,10 +402,10 @@ def _unmarked_ranks(ranks: records.UnmarkedRank, given: Mapping[SideName, SideIn
     return _finding("unmarked_rank", ranks.side, CAUTION, _where(ranks, given) + text)
 
 
-def _unmarked(step: records.UnmarkedStep, given: Mapping[SideName, SideInput]) -> Finding:
-    shown = _listed(step.members)
-    text = f"step {step.step} of {shown} has no marks, so time.step leaves it out; other times count it."
-    return _finding("unmarked_step", step.side, CAUTION, _where(step, given) + text)
+def _unmarked(unmarked: records.UnmarkedStep, given: Mapping[SideName, SideInput]) -> Finding:
+    has, them = ("has", "it") if len(unmarked.steps) == 1 else ("have", "them")
+    text = f"{_steps_of(unmarked)} {has} no marks, so time.step leaves {them} out; other times count {them}."
+    return _finding("unmarked_step", unmarked.side, CAUTION, _where(unmarked, given) + text)
 
 
 def _listed(names: Sequence[str]) -> str:

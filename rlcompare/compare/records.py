@@ -141,8 +141,9 @@ class HealthLevel(NamedTuple):
 class IdleStep(NamedTuple):
     side: SideName
     run: int
-    step: int
+    steps: list[int]
     members: list[str]
+    each: bool
 
 
 class BeyondPeak(NamedTuple):
@@ -530,8 +531,9 @@ class UnmarkedRank(NamedTuple):
 class UnmarkedStep(NamedTuple):
     side: SideName
     run: int
-    step: int
+    steps: list[int]
     members: list[str]
+    each: bool
 
 
 class Unprofiled(NamedTuple):

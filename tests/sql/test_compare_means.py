@@ -240,6 +240,25 @@ def test_a_step_in_which_the_device_did_nothing_counts(tmp_path: Path) -> None:
     assert diff.headline == "time.step"
 
 
+def test_many_steps_in_which_the_device_did_nothing_are_one_finding_a_run(tmp_path: Path) -> None:
+    """Of 1,500 steps the device computes in the first alone; on rank 1 also in the last."""
+    made, one = store(tmp_path, "idle"), store(tmp_path, "one").capture()
+    made.capture(0, 0).capture(1, 1)
+    for step in range(1, 1501):
+        made.step(step, 0, wall=20 * MS).step(step, 1, wall=20 * MS)
+        one.step(step, wall=20 * MS)
+    for capture, step in ((0, 1), (1, 1), (1, 1500)):
+        made.time(step, 10 * MS, capture, step_ns=20 * MS, preparing_ns=4 * MS, tail_ns=6 * MS)
+    one.time(1, 10 * MS, step_ns=20 * MS, preparing_ns=4 * MS, tail_ns=6 * MS)
+    diff = compared(made.done(), one.done())
+    assert [finding.message for finding in diff.quality if finding.key == "idle_step"] == [
+        "Baseline: nothing ran on the device in some of steps 2, 3, 4, 5, … (1499) of rank 0, rank 1:"
+        " these whole steps count as preparing.",
+        "New side: nothing ran on the device in steps 2, 3, 4, 5, … (1499) of rank 0:"
+        " these whole steps count as preparing.",
+    ]
+
+
 def test_the_account_of_a_step_in_which_the_device_did_nothing_counts(tmp_path: Path) -> None:
     """Steps of 20 and 30 ms, the second with nothing on the device: all 50 ms have a reason, so 25 per step."""
     made = store(tmp_path, "idle").capture().step(1, wall=20 * MS).step(2, wall=30 * MS)
@@ -308,6 +327,17 @@ def test_a_step_without_marks_beside_marked_ones_is_told(tmp_path: Path) -> None
     said = [finding.message for finding in diff.quality if finding.key == "unmarked_step"]
     assert [text.split(": ")[1] for text in said] == [
         "step 2 of rank 0 has no marks, so time.step leaves it out; other times count it."
+    ] * 2
+
+
+def test_many_steps_without_marks_are_one_finding(tmp_path: Path) -> None:
+    made = store(tmp_path, "cut").capture().step(1, wall=24 * MS).time(1, 14 * MS, step_ns=24 * MS)
+    for step in range(2, 8):
+        made.step(step).time(step, 10 * MS)
+    path = made.done()
+    said = [finding.message for finding in compared(path, path).quality if finding.key == "unmarked_step"]
+    assert [text.split(": ")[1] for text in said] == [
+        "steps 2, 3, 4, 5, … (6) of rank 0 have no marks, so time.step leaves them out; other times count them."
     ] * 2
 
 
