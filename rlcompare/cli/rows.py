@@ -72,15 +72,21 @@ def _write_table(result: DuckDBPyConnection, stream: BinaryIO) -> None:
 
 
 def _write_csv(result: DuckDBPyConnection, stream: BinaryIO) -> None:
+    from rlcompare.report.csv_files import mark_before
     from rlcompare.text import safe_text
 
-    text = _text(stream)
     # On a terminal, control characters in names must have no effect; a file or a pipe gets the names unchanged.
-    shown = (lambda value: safe_text(value, 10_000) if isinstance(value, str) else value) if stream.isatty() else None
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(_columns(result))
+    is_shown = stream.isatty()
+
+    def cell(value: Any) -> Any:
+        if not isinstance(value, str):
+            return value
+        return mark_before(value) + (safe_text(value, 10_000) if is_shown else value)
+
+    writer = csv.writer(_text(stream), lineterminator="\n")
+    writer.writerow(map(cell, _columns(result)))
     for rows in _batches(result):
-        writer.writerows([[shown(value) for value in row] for row in rows] if shown else rows)
+        writer.writerows(map(cell, row) for row in rows)
 
 
 def _write_json(result: DuckDBPyConnection, stream: BinaryIO) -> None:

@@ -35,9 +35,12 @@ def cell(value: Value) -> str:
         return "true" if value else "false"
     if not isinstance(value, str):
         return repr(value)
-    dangerous = value.startswith(_FORMULA) and not _PLAIN_NUMBER.fullmatch(value)
-    text = safe_text(value, CELL_LIMIT)
-    return f"'{text}" if dangerous else text
+    return mark_before(value) + safe_text(value, CELL_LIMIT)
+
+
+def mark_before(text: str) -> str:
+    """What a cell with a text begins with, so that no spreadsheet takes the text for a formula: ``'``, or nothing."""
+    return "'" if text.startswith(_FORMULA) and not _PLAIN_NUMBER.fullmatch(text) else ""
 
 
 def _text(table: Section) -> str:

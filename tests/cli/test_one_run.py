@@ -239,6 +239,17 @@ class TestSql:
         assert table[0].split() == list(expected[0])
         assert len(table) == 6
 
+    def test_no_text_of_a_csv_is_a_formula(self, rlcompare: Command, store: Path) -> None:
+        values = "'=1+2', '+SUM(A1)', '-x', '@x', chr(9) || '=1', 'a=b', '-1.5e3', -2, -2.5::DECIMAL(4,1), ['=1'], NULL"
+        names = "a, b, c, d, e, f, g, h, i, j, k"
+        query = f'SELECT *, 1 AS "=cmd" FROM (VALUES ({values})) AS t({names})'
+        head, row = csv.reader(io.StringIO(rlcompare("sql", store, query, "--format", "csv").out))
+        assert head == [*names.split(", "), "'=cmd"]
+        assert row[:5] == ["'=1+2", "'+SUM(A1)", "'-x", "'@x", "'\t=1"]
+        assert row[5:] == ["a=b", "-1.5e3", "-2", "-2.5", "['=1']", "", "1"]
+        (same,) = rows(rlcompare("sql", store, query, "--format", "json"))
+        assert list(same.values())[:4] == ["=1+2", "+SUM(A1)", "-x", "@x"]
+
     def test_raw_profile(self, rlcompare: Command, samples: Path) -> None:
         result = rlcompare("sql", samples / "new", "SELECT count(*) AS n FROM host_op", "--format", "json")
         assert rows(result)[0]["n"]
