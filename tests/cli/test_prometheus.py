@@ -172,6 +172,52 @@ class TestJoinedByTime:
 
         assert values(store)["num_preemptions_total"] == {1: 3, 2: 1 + 2 + 5, 3: 10}
 
+    @pytest.mark.parametrize(
+        ("samples", "expected"),
+        [
+            # 3 a second on one engine, and none on the other
+            ([[1000 + 3 * second for second in range(41)], [7] * 41], {"x_count": 30}),
+            # the engine starts again after 20 seconds
+            ([[1000 + 3 * second for second in range(21)] + [3 * second for second in range(20)]], {"x_count": 30}),
+            # it falls and rises, or is below 0
+            ([[8 + second % 2 for second in range(41)]], {"x_count/mean": 8.5, "x_count/max": 9}),
+            ([[second - 40 for second in range(41)]], {"x_count/mean": -4.5, "x_count/max": 0}),
+        ],
+    )
+    def test_the_count_of_a_histogram_alone_is_a_counter_if_it_grows(
+        self, tmp_path: Path, samples: list[list[int]], expected: dict[str, float]
+    ) -> None:
+        series = [
+            {
+                "metric": {"__name__": "vllm:x_count", "engine": str(number)},
+                "values": [[BEGIN + second, str(value)] for second, value in enumerate(found)],
+            }
+            for number, found in enumerate(samples)
+        ]
+        (tmp_path / "a.json").write_text(json.dumps({"data": {"resultType": "matrix", "result": series}}))
+        history(tmp_path / "history.jsonl")
+        found = values(store_of(tmp_path, tmp_path / "run.duckdb"))
+        assert {name: of_steps[4] for name, of_steps in found.items()} == expected
+
+    def test_the_type_of_a_count_tells_more_than_its_values(self, tmp_path: Path) -> None:
+        text = "".join(f"{BEGIN + second}\nvllm:worker_count {second}\n" for second in range(41))
+        (tmp_path / "a.prom").write_text(f"# TYPE vllm:worker_count gauge\n{text}")
+        history(tmp_path / "history.jsonl")
+        found = values(store_of(tmp_path, tmp_path / "run.duckdb"))
+        assert found["worker_count/max"] == {1: 10, 2: 20, 3: 30, 4: 40}
+
+    def test_infinite_samples_are_told(self, tmp_path: Path) -> None:
+        # GIVEN a histogram whose sums are infinite, so that its counts alone are left
+        text = "".join(
+            f"{BEGIN + second}\nvllm:x_sum +Inf\nvllm:x_count {100 + second}\nvllm:y NaN\n" for second in range(41)
+        )
+        (tmp_path / "a.prom").write_text(text)
+        history(tmp_path / "history.jsonl")
+        store = store_of(tmp_path, tmp_path / "run.duckdb")
+        assert values(store) == {"x_count": {1: 10, 2: 10, 3: 10, 4: 10}}
+        said = dict(rows(store, "SELECT key, message FROM finding"))
+        assert said["unreadable_metrics"] == "41 samples or documents in a.prom cannot be read and were left out"
+
     @pytest.mark.parametrize("copies", [(), ("copy.prom",)])
     def test_each_of_several_engines_has_a_file(self, tmp_path: Path, copies: tuple[str, ...]) -> None:
         history(tmp_path / "history.jsonl")

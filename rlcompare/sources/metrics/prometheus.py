@@ -15,7 +15,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from errno import EFBIG
@@ -30,6 +30,9 @@ from rlcompare.untrusted import MOST_VALUES
 
 JSON_LIMIT_BYTES = 512 * 2**20
 COUNTER, GAUGE, SUM, COUNT = "counter", "gauge", "sum", "count"
+_COUNTER_OR_GAUGE = "counter or gauge"
+_FALLS = 0.1
+"""At most this part of the changes of a counter are falls: where its engine was started again."""
 
 _OWN = rb"(?:ray_)?(?:vllm|sglang)[:_]\w+"
 _LABELS = rb'\{(?:[^"\n}]|"(?:[^"\\\n]|\\.)*")*\}'
@@ -162,7 +165,7 @@ class _Found:
             self.made.unreadable += 1
             return
         if abs(value) > MOST_VALUE:  # sums of such numbers overflow
-            self.made.unreadable += math.isfinite(value)
+            self.made.unreadable += 1
         elif not math.isnan(value):
             self.made.series.append(self.numbers.setdefault((name, labels, self.text), len(self.numbers)))
             self.made.times.append(time)
@@ -175,10 +178,20 @@ class _Found:
         raw = [name.decode("utf-8", "replace") for name, _, _ in self.numbers]
         all_names = frozenset(raw)
         kinds = {name: _kind(name, self.types, all_names) for name in all_names}
+        kinds |= self._told_by_values([name for name, kind in kinds.items() if kind == _COUNTER_OR_GAUGE])
         self.made.names = [_called(name, kinds[name]) for name in raw]
         self.made.kinds = [kinds[name] or "" for name in raw]
         self.made.keep([place for place, number in enumerate(self.made.series) if self.made.kinds[number]])
         return self.made
+
+    def _told_by_values(self, names: Sequence[str]) -> dict[str, str]:
+        """Whether these metrics are counters or gauges."""
+        name_of = {number: name.decode("utf-8", "replace") for (name, _, _), number in self.numbers.items()}
+        taken: dict[str, dict[int, list[tuple[int, float]]]] = {name: {} for name in names}
+        for number, time, value in zip(self.made.series, self.made.times, self.made.values, strict=True):
+            if (series := taken.get(name_of[number])) is not None:
+                series.setdefault(number, []).append((time or 0, value))
+        return {name: COUNTER if _is_running_total(series.values()) else GAUGE for name, series in taken.items()}
 
     def _follow_one_another(self) -> bool:
         """Whether each text ends before the next one begins."""
@@ -199,7 +212,10 @@ class _Found:
 
 
 def _kind(name: str, types: Mapping[str, str], names: frozenset[str]) -> str | None:
-    """The kind of a metric, from its type if the file has it, else from its name; None: it is not used."""
+    """The kind of a metric, from its type if the file has it, else from its name; None: it is not used.
+
+    The count or the sum of a histogram that was queried alone is ``_COUNTER_OR_GAUGE``: a gauge may have such a name.
+    """
     stem, _, ending = name.rpartition("_")
     if ending in ("bucket", "created", "info") or types.get(name) in ("info", "stateset"):
         return None
@@ -213,7 +229,21 @@ def _kind(name: str, types: Mapping[str, str], names: frozenset[str]) -> str | N
     if kind in ("histogram", "summary"):  # quantiles
         return None
     match = _NAME.fullmatch(name)
-    return COUNTER if ending == "total" or (match is not None and match.group(2) in _COUNTERS) else GAUGE
+    if ending == "total" or (match is not None and match.group(2) in _COUNTERS):
+        return COUNTER
+    return _COUNTER_OR_GAUGE if ending in (SUM, COUNT) else GAUGE
+
+
+def _is_running_total(series: Iterable[Sequence[tuple[int, float]]]) -> bool:
+    """Whether times and values are those of a counter: at least 0, and falling only as at a new start of the engine."""
+    rises = falls = 0
+    for taken in series:
+        values = [value for _, value in sorted(taken, key=lambda sample: sample[0])]
+        if min(values) < 0:
+            return False
+        rises += sum(a < b for a, b in pairwise(values))
+        falls += sum(a > b for a, b in pairwise(values))
+    return falls <= _FALLS * (rises + falls)
 
 
 def _called(name: str, kind: str | None) -> str:
