@@ -160,3 +160,12 @@ def test_levels_are_of_the_fullest_device_and_of_the_lowest_clock(tmp_path: Path
     assert found["baseline", "allocated"].at_ms == (0.0, 2.0) and found["baseline", "allocated"].values == (60.0, 120.0)
     assert (found["baseline", "clock"].run, found["baseline", "clock"].rank) == (0, "rank 1")
     assert (found["new", "clock"].rank, found["new", "clock"].values) == ("rank 0", (1500.0,))
+
+
+def test_levels_more_than_a_week_from_the_step_are_not_drawn(tmp_path: Path) -> None:
+    made = RollupStore(tmp_path / "run.duckdb").capture().step(1, wall=10 * MS).time(1, MS)
+    made.add("r_memory", capture=0, device_id=0, component="PTA", peak_allocated_bytes=9)
+    for at, value in ((2, 7), (604_800_001, 9)):
+        made.add("r_level", capture=0, device_id=0, what="allocated", component="PTA", ts_ns=at * MS, value=value)
+    path = made.done()
+    assert [(level.at_ms, level.values) for level in compared(path, path).pictures.levels] == [((2.0,), (7.0,))] * 2

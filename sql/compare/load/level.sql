@@ -1,5 +1,5 @@
 -- Levels over time of one run: memory of the fullest device of each component, the clock of the device with the lowest mean. Times count from the
--- start of the first step, else from the first sample.
+-- start of the first step, else from the first sample. Levels more than a week from it are of another clock, or damaged: there is no place for them.
 -- Variables: run, side.
 -- Depends on c_capture, r_counter, r_level, r_memory, step.
 -- Nothing without r_level.
@@ -32,4 +32,4 @@ WITH own AS (
     FROM chosen AS c GROUP BY c.capture
 )
 SELECT getvariable('side'), getvariable('run'), c.capture, c.what, c.component, c.ts_ns - o.start_ns, c.value
-FROM chosen AS c JOIN origin AS o USING (capture) WHERE isfinite(c.value);
+FROM chosen AS c JOIN origin AS o USING (capture) WHERE isfinite(c.value) AND abs(c.ts_ns - o.start_ns) <= 604800000000000;
