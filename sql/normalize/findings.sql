@@ -1,8 +1,13 @@
 -- Findings about each capture, once all its tables are filled: (capture, severity, key, message).
--- Depends on capture, in_chosen_time, memory, odd_value, placed, repeated_task, step_left_out, step_mark, too_long.
--- Nothing without memory + odd_value + placed + repeated_task + step_left_out + step_mark + too_long.
+-- Depends on capture, in_chosen_time, lone_task, memory, odd_value, placed, repeated_task, step_left_out, step_mark, too_long.
+-- Nothing without lone_task + memory + odd_value + placed + repeated_task + step_left_out + step_mark + too_long.
 SELECT capture, 'warning', 'repeated_rows', repeated || ' kernels, collectives or copies appear more than once in the profile; each is counted once'
 FROM repeated_task
+UNION ALL
+SELECT capture, 'warning', 'damaged_time', 'device tasks far from all others were left out (' || count(*) || '; the farthest is ' || arg_max(name, abs(ns))
+       || printf(', %.3f s ', max(abs(ns)) / 1e9) || CASE WHEN arg_max(ns, abs(ns)) < 0 THEN 'before' ELSE 'after' END
+       || ' them): the host, which launches them, recorded nothing at that time'
+FROM lone_task GROUP BY capture
 UNION ALL
 SELECT capture, 'warning', 'damaged_time', 'device tasks of an impossible duration were left out (' || count(*) || '; the longest is ' || arg_max(name, ns)
        || printf(', %.3f ms): their stream or group ran other tasks meanwhile, or the recording had ended', max(ns) / 1e6)

@@ -8,7 +8,7 @@
 -- stage_step, step_mark.
 -- Nothing without stage_collective + stage_copy + stage_host_op + stage_kernel, stage_collective + stage_copy +
 -- stage_kernel + step_mark.
--- Runs after once.
+-- Runs after lone_task, once.
 CREATE OR REPLACE TEMP TABLE too_long AS
 WITH task AS (
     SELECT capture, 'kernel' AS what, rowid AS number, device_id, stream AS line, start_ns, end_ns FROM stage_kernel

@@ -162,3 +162,73 @@ def test_a_long_kernel_after_little_work_on_the_host_is_kept(tmp_path: Path) -> 
     store = stored(export, tmp_path, "waiting")
     assert rows(store, "SELECT sum(calls)::BIGINT FROM r_kernel") == [(2,)]
     assert said_of_times(store) == []
+
+
+LATER = 90_000_000 * MS
+"""Where the steps of these tests lie: a day after the session began."""
+
+
+def shifted(export: Export, table: str, offset: int) -> None:
+    export.rows[table] = [(row[0] + offset, row[1] + offset, *row[2:]) for row in export.rows[table]]  # type: ignore[operator]
+
+
+def day_later() -> Export:
+    """Two steps of 9 ms, with six kernels and their launches."""
+    export = training_step()
+    for table in ("CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_RUNTIME", "NVTX_EVENTS"):
+        shifted(export, table, LATER)
+    return export
+
+
+KERNELS = "SELECT count(*) FROM kernel"
+
+
+@pytest.mark.parametrize("unlaunched", [False, True])
+@pytest.mark.parametrize(
+    ("seconds", "words"), [(-3600, "3600.002 s before"), (-2, "2.002 s before"), (5, "4.982 s after")]
+)
+def test_a_kernel_long_before_or_after_all_else_is_left_out(
+    tmp_path: Path, seconds: int, words: str, unlaunched: bool
+) -> None:
+    """The host recorded its launch in step 0, or none; the device would have waited for an hour."""
+    sound = rows(stored(day_later(), tmp_path, "sound"), TIMES)
+    export = day_later()
+    export.kernel("void lone<bf16>", LATER + seconds * 1000 * MS, MS, launch=LATER + 6 * MS)
+    if unlaunched:
+        del export.rows["CUPTI_ACTIVITY_KIND_RUNTIME"][-1]
+    store = stored(export, tmp_path, "lone")
+    assert rows(store, TIMES) == sound
+    assert rows(store, KERNELS) == [(4,)]
+    (message,) = said_of_times(store)
+    assert f"(1; the farthest is void lone<bf16>, {words} them)" in message
+
+
+def test_kernels_on_both_sides_are_left_out(tmp_path: Path) -> None:
+    export = day_later()
+    for hours in (-3, 2):
+        at = LATER + hours * 3_600_000 * MS
+        export.kernel("void lone<bf16>", at, MS, launch=LATER + 6 * MS)
+    store = stored(export, tmp_path, "both")
+    assert rows(store, TIMES) == rows(stored(day_later(), tmp_path, "sound"), TIMES)
+    assert "(2; the farthest is void lone<bf16>, 10800.002 s before them)" in said_of_times(store)[0]
+
+
+@pytest.mark.parametrize(
+    "what", ["its launch is recorded then", "a range is", "no launches are recorded", "another clock", "many", "near"]
+)
+def test_a_kernel_alone_that_may_be_sound_is_kept(tmp_path: Path, what: str) -> None:
+    # GIVEN the first kernel of a job, an hour before the others: it waited for a rollout
+    export = day_later()
+    hour = 3_600_000 * MS if what != "near" else 900 * MS
+    launch = LATER - hour - 5000 if what == "its launch is recorded then" else LATER + 6 * MS
+    for number in range(2 if what == "many" else 1):
+        export.kernel("void first<bf16>", LATER - hour + number * MS, MS, launch=launch)
+    if what == "a range is":
+        export.nvtx("load", LATER - hour - MS, LATER - hour)
+    if what == "another clock":
+        shifted(export, "CUPTI_ACTIVITY_KIND_KERNEL", -20 * hour)
+    if what == "no launches are recorded":
+        del export.rows["CUPTI_ACTIVITY_KIND_RUNTIME"]
+    store = stored(export, tmp_path, "kept")
+    assert rows(store, KERNELS) == [(6 if what == "many" else 5,)]
+    assert said_of_times(store) == []

@@ -183,7 +183,15 @@ def of_gap(
             return "queue", subject
     else:
         thread = None
-    return of_host(line.spans, now, main if thread is None else thread, main)
+    what = of_host(line.spans, now, main if thread is None else thread, main)
+    return ("unknown", None) if what == ("python", None) and not is_recorded(line, now) else what
+
+
+def is_recorded(line: Timeline, now: int) -> bool:
+    """Whether the host recorded anything before this time, and anything after it."""
+    calls = [(t.launch[0], sum(t.launch[:2])) for device in line.devices for t in device if t.launch]
+    found = [*calls, *line.steps, *((span.start, span.end) for span in line.spans)]
+    return min(start for start, _ in found) <= now < max(end for _, end in found) if found else False
 
 
 def of_launch(line: Timeline, start: int) -> tuple[int, int, int]:
@@ -319,4 +327,20 @@ def test_a_copy_whose_launch_is_unknown_waits_for_its_operator(con: duckdb.DuckD
     assert found == [
         ("compute", "k", 100), ("copy", "memset", 500), ("operator", "aten::index", 20), ("python", None, 10),
         ("sync", "cudaStreamSynchronize", 370),
+    ]  # fmt: skip
+
+
+def test_what_the_host_did_before_it_was_recorded_is_unknown(con: duckdb.DuckDBPyConnection) -> None:
+    """The device waits from 100 to 500. The host was recorded from 300 on: add until 400, a launch at 450."""
+    reset(con)
+    con.execute("INSERT INTO stage_host_op (id, thread, name, start_ns, end_ns) VALUES (0, 7, 'aten::add', 300, 400)")
+    con.execute(
+        "INSERT INTO stage_kernel (id, device_id, name, start_ns, end_ns, launch_ns)"
+        " VALUES (0, 0, 'k', 0, 100, NULL), (1, 0, 'k', 500, 600, 450)"
+    )
+    normalise(con)
+    found = con.execute("SELECT kind, subject, CAST(ns AS BIGINT) FROM r_account ORDER BY ALL").fetchall()
+    assert found == [
+        ("compute", "k", 200), ("launch", "k", 50), ("operator", "aten::add", 100), ("python", None, 50),
+        ("unknown", None, 200),
     ]  # fmt: skip
