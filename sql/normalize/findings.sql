@@ -1,5 +1,6 @@
 -- Findings about each capture, once all its tables are filled: (capture, severity, key, message).
--- Depends on capture, in_chosen_time, lone_task, memory, odd_value, placed, repeated_task, step_left_out, step_mark, too_long.
+-- Depends on capture, in_chosen_time, lone_task, memory, odd_value, placed, repeated_task, step_left_out, step_mark,
+-- too_long.
 -- Nothing without lone_task + memory + odd_value + placed + repeated_task + step_left_out + step_mark + too_long.
 SELECT capture, 'warning', 'repeated_rows', repeated || ' kernels, collectives or copies appear more than once in the profile; each is counted once'
 FROM repeated_task

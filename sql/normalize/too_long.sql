@@ -1,13 +1,13 @@
 -- Removes tasks whose duration must be damaged; it would fill a step that the device spent otherwise. A stream runs one task at a time, and a
 -- group one collective: a task that wholly contains the next two is damaged, unless more than one in a hundred do so, as parts of a task
 -- may. So is a task that goes on, after all that was recorded, for more than a second and for longer than the whole recording, if the host, which
--- waits for it, was recorded too. In a trace of the host alone, operators are the tasks. One that goes on after the end of its step for longer than
--- the step took is damaged. For one that only waits, as for other ranks, that must be more than a second and longer than all steps.
+-- waits for it, was recorded too. An operator is damaged if it goes on after the end of its step for more than a
+-- second and for longer than all steps; in a trace of the host alone, where operators of tensors are the tasks, for longer than the step took.
 -- The table too_long keeps what was removed, for the finding.
 -- Depends on capture, device_window, host_api, stage_collective, stage_copy, stage_host_op, stage_kernel, stage_phase,
 -- stage_step, step_mark.
--- Nothing without stage_collective + stage_copy + stage_host_op + stage_kernel, stage_collective + stage_copy +
--- stage_kernel + step_mark.
+-- Nothing without capture + stage_collective + stage_copy + stage_kernel, stage_collective + stage_copy + stage_host_op
+-- + stage_kernel, stage_collective + stage_copy + stage_kernel + step_mark.
 -- Runs after lone_task, once.
 CREATE OR REPLACE TEMP TABLE too_long AS
 WITH task AS (
@@ -29,8 +29,8 @@ WITH task AS (
 ), counted AS (
     SELECT capture, what, device_id, line, count_if(contains_two) * 100 <= count(*) + 99 AS is_rare FROM around GROUP BY ALL HAVING bool_or(contains_two)
 ), host_step AS (
-    SELECT capture, start_ns, end_ns, max(end_ns) OVER (PARTITION BY capture) - min(start_ns) OVER (PARTITION BY capture) AS all_ns
-    FROM step_mark WHERE NOT is_wrong AND capture IN (SELECT capture FROM capture WHERE executor = 'host')
+    SELECT s.capture, s.start_ns, s.end_ns, max(s.end_ns) OVER (PARTITION BY s.capture) - min(s.start_ns) OVER (PARTITION BY s.capture) AS all_ns, c.executor
+    FROM step_mark AS s JOIN capture AS c ON c.capture = s.capture WHERE NOT s.is_wrong
 )
 SELECT a.capture, a.what, a.number, a.end_ns - a.start_ns AS ns, coalesce(k.name, o.name, 'a ' || a.what) AS name
 FROM around AS a
@@ -43,7 +43,7 @@ UNION ALL
 SELECT o.capture, 'host_op', o.rowid, o.end_ns - o.start_ns, coalesce(o.name, 'an operator')
 FROM stage_host_op AS o ASOF JOIN host_step AS s ON s.capture = o.capture AND o.start_ns >= s.start_ns
 WHERE o.start_ns <= s.end_ns
-  AND o.end_ns - s.end_ns > CASE WHEN starts_with(o.name, 'aten::') THEN s.end_ns - s.start_ns ELSE greatest(s.all_ns, 1000000000) END;
+  AND o.end_ns - s.end_ns > CASE WHEN s.executor = 'host' AND starts_with(o.name, 'aten::') THEN s.end_ns - s.start_ns ELSE greatest(s.all_ns, 1000000000) END;
 DELETE FROM stage_kernel WHERE rowid IN (SELECT number FROM too_long WHERE what = 'kernel');
 DELETE FROM stage_copy WHERE rowid IN (SELECT number FROM too_long WHERE what = 'copy');
 DELETE FROM stage_collective WHERE rowid IN (SELECT number FROM too_long WHERE what = 'collective');

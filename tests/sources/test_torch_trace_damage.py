@@ -194,13 +194,20 @@ def test_the_message_names_the_file_and_no_copy_of_it(tmp_path: Path, kept: int)
 
 
 @pytest.mark.parametrize(
-    ("name", "length", "left"),
-    [("aten::mm", 140, 0), ("aten::mm", 160, 1), ("nccl:all_reduce", 160, 0), ("nccl:all_reduce", 2_000_000, 1)],
-)
-def test_an_operator_that_outlasts_its_step_by_far(tmp_path: Path, name: str, length: int, left: int) -> None:
-    """Steps of 100 µs; the operator starts in the middle of the second one, in a trace of the host alone."""
+    ("name", "length", "left", "device"),
+    [
+        ("aten::mm", 140, 0, False), ("aten::mm", 160, 1, False),
+        ("nccl:all_reduce", 160, 0, False), ("nccl:all_reduce", 2_000_000, 1, False),
+        ("aten::mm", 160, 0, True), ("aten::mm", 2_000_000, 1, True),
+    ],
+)  # fmt: skip
+def test_an_operator_that_outlasts_its_step_by_far(
+    tmp_path: Path, name: str, length: int, left: int, device: bool
+) -> None:
+    """Steps of 100 µs; the operator starts in the middle of the second one, in a trace of the host alone or not."""
     steps = [mark(f"ProfilerStep#{step}", 100 * step, 100) for step in (1, 2, 3)]
     events = [*steps, op("aten::add", 110, 20), op("aten::add", 310, 20), op(name, 250, length)]
+    events += [launch(1, 120), kernel(1, 130, 5)] if device else []
     store = store_of(write(tmp_path / "t.json", trace(*events)), tmp_path / "s.duckdb")
     said = [message for (message,) in rows(store, "SELECT message FROM finding WHERE key = 'damaged_time'")]
     assert [f"(1; the longest is {name}, {length / 1e3:.3f} ms)" in message for message in said] == [True] * left
