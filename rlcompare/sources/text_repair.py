@@ -9,14 +9,25 @@ import codecs
 import csv
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from itertools import takewhile
 from pathlib import Path
+from typing import BinaryIO
 
 from rlcompare.db import interruption
 
 CELL_LENGTH = 10_001
 """Longer cells are cut in a repaired table. Names are cut to 10,000 characters anyway; one more shows the cut."""
 
+MOST_COLUMNS = 1000
+"""Tables with more columns are not read: profilers write up to about a hundred."""
+
 _CHUNK = 1 << 20
+_LINE = 1 << 16
+_PLACES, _LINES = 64, 32
+"""A table is looked at in so many places, and of each at so many lines."""
+_MOST_RAGGED = 0.05
+_WINDOW, _MOST_CELLS = 1 << 10, 300
+"""A line with more separators in so many bytes has very many cells."""
 _NUL_BYTES = bytes(_CHUNK)
 _LONGEST_CELL = 1 << 26
 
@@ -40,6 +51,57 @@ def is_clean(path: Path) -> bool:
     except UnicodeDecodeError:
         return False
     return True
+
+
+def columns_of(path: Path) -> int:
+    """The number of columns of a CSV file, by its first line.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    with path.open("rb") as file:
+        return len(next(_cells(file, 1, multiline=False), []))
+
+
+def is_even(path: Path, *, multiline: bool) -> bool:
+    """Whether nearly all rows of a CSV file have as many cells as its header, and none has very many more.
+
+    DuckDB takes long over other files, and much memory: each cell too many or too few is an error with the whole line.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    if _has_many_cells(path):
+        return False
+    width = columns_of(path)
+    seen = ragged = 0
+    with path.open("rb") as file:
+        size = file.seek(0, 2)
+        for place in range(1 if multiline else _PLACES):
+            file.seek(size * place // _PLACES)
+            file.readline(_LINE)
+            for cells in _cells(file, _LINES * (_PLACES if multiline else 1), multiline=multiline):
+                seen += 1
+                ragged += len(cells) not in (0, width)
+    return ragged <= _MOST_RAGGED * seen
+
+
+def _has_many_cells(path: Path) -> bool:
+    check = interruption()
+    with path.open("rb") as file:
+        while chunk := file.read(_CHUNK):
+            check()
+            for begin in range(0, len(chunk), _WINDOW):
+                end = begin + _WINDOW
+                if chunk.find(b"\n", begin, end) < 0 and chunk.count(b",", begin, end) > _MOST_CELLS:
+                    return True
+    return False
+
+
+def _cells(file: BinaryIO, most: int, *, multiline: bool) -> Iterator[list[str]]:
+    """The next rows of a table in UTF-8."""
+    lines = (file.readline(_LINE).decode("utf-8-sig", "replace") for _ in range(most))
+    yield from _rows(takewhile(bool, lines), multiline)
 
 
 def encoding_of(path: Path) -> str:

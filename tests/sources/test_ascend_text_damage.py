@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from rlcompare import resources
 from rlcompare.model.run import CaptureInput
+from rlcompare.sources import text_repair
 from tests.sources.text_files import (
     PYTHON,
     names,
@@ -113,6 +114,10 @@ def test_durations_are_read_or_not_at_all(macros: duckdb.DuckDBPyConnection, tex
         ),
         pytest.param(table(KERNELS, SOUND, '1,"x"y,Mul,AI_CORE,1.000,1,0,1'), 2, [], id="stray quote"),
         pytest.param(table(KERNELS, SOUND)[:-12], 0, ["ragged_rows"], id="cut"),
+        pytest.param(table(KERNELS + ",x" * 993, SOUND + ",1" * 993), 0, ["unreadable_file"], id="wide"),
+        pytest.param(table(KERNELS + ",x" * 6000, SOUND + ",1" * 3000), 0, ["unreadable_file"], id="wide, ragged"),
+        pytest.param(table(KERNELS + ",x" * 992, SOUND + ",1" * 992), 1, [], id="as wide as it may be"),
+        pytest.param(table(KERNELS, SOUND, SOUND + ",9" * 6000, SOUND), 2, ["ragged_rows"], id="one wide row"),
     ],
 )
 def test_a_damaged_table_gives_what_is_sound(
@@ -128,6 +133,35 @@ def test_a_damaged_table_gives_what_is_sound(
     for finding in reading.findings:
         assert "\n" not in finding.message
         assert finding.capture == 0
+
+
+def test_too_many_columns_are_told(tmp_path: Path) -> None:
+    reading = read(tmp_path, {"kernel_details": table(KERNELS + ",x" * 6000, SOUND + ",1" * 6000)})
+    (message,) = reading.said("unreadable_file")
+    assert message.startswith("kernel_details.csv: it has 6,008 columns; types, shapes and counters of kernels are not")
+
+
+@pytest.mark.parametrize(
+    ("lines", "multiline", "even"),
+    [
+        (["a,b"] + ["1,2"] * 100, False, True),
+        (["a,b"], False, True),
+        ([], False, True),
+        (["a,b"] + ["1,2"] * 5000 + ["1"] * 5000, False, False),  # the second half
+        (["a,b"] + ["1,2"] * 5000 + ["1"], False, True),
+        (["a,b"] + ["1,2"] * 5000 + ["1" + ",2" * 3000], False, False),
+        (["a,b"] + ['"1, in\nlines",2'] * 100, True, True),
+        (["a,b"] + ['"1, in\nlines",2'] * 100, False, False),
+        (["a,b", '"' + "1" * 5000 + '",2'], False, True),
+    ],
+)
+def test_tables_that_duckdb_reads_slowly_are_found(
+    tmp_path: Path, lines: list[str], multiline: bool, even: bool
+) -> None:
+    """Cells too many or too few are errors that hold the whole line: 30 rows of 6,000 cells took 5 GB and 40 s."""
+    path = tmp_path / "t.csv"
+    path.write_text("".join(f"{line}\n" for line in lines))
+    assert text_repair.is_even(path, multiline=multiline) == even
 
 
 def test_a_kernel_with_a_negative_duration_is_left_out(tmp_path: Path) -> None:

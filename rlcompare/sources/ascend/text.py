@@ -172,7 +172,7 @@ class _Reader:
     def _read_document(self, part: str, path: Path) -> None:
         left_out = 0
         readable = path
-        if not text_repair.is_clean(path):
+        if not self._is_sound(part, path):
             readable, left_out = self._mend(part, path)
         try:
             self._check_columns(part, readable)
@@ -191,6 +191,11 @@ class _Reader:
                 "ragged_rows", part, f"{rows} left out (too few or too many cells)", "use it as the profiler wrote it"
             )
 
+    def _is_sound(self, part: str, path: Path) -> bool:
+        """Whether a file can be read as it is."""
+        file = FILES[part]
+        return text_repair.is_clean(path) and (not file.is_table or text_repair.is_even(path, multiline=file.multiline))
+
     def _mend(self, part: str, path: Path) -> tuple[Path, int]:
         if FILES[part].is_table:
             return text_repair.mended_table(path, self.scratch, multiline=FILES[part].multiline)
@@ -198,7 +203,10 @@ class _Reader:
 
     def _check_columns(self, part: str, path: Path) -> None:
         if FILES[part].needs:
-            present = self.con.execute("DESCRIBE FROM text_table(?)", [db.pattern_of(path)]).fetchall()
+            columns_found = text_repair.columns_of(path)
+            if columns_found > text_repair.MOST_COLUMNS:
+                raise InputError(path, f"it has {columns_found:,} columns", "Parse the profile again")
+            present = db.run(self.con, "DESCRIBE FROM text_table(?)", [db.pattern_of(path)])
             columns = {str(name).lower() for name, *_ in present}
             missing = [name for name in FILES[part].needs if name.lower() not in columns]
             if missing:
