@@ -5,7 +5,7 @@
 SELECT capture, 'warning', 'repeated_rows', repeated || ' kernels, collectives or copies appear more than once in the profile; each is counted once'
 FROM repeated_task
 UNION ALL
-SELECT capture, 'warning', 'damaged_time', 'device tasks far from all others were left out (' || count(*) || '; the farthest is ' || arg_max(name, abs(ns))
+SELECT capture, 'warning', 'damaged_time', 'device tasks far from all others were left out (' || count(*) || '; the farthest is ' || left(arg_max(name, abs(ns)), 80)
        || printf(', %.3f s ', max(abs(ns)) / 1e9) || CASE WHEN arg_max(ns, abs(ns)) < 0 THEN 'before' ELSE 'after' END
        || ' them): the host, which launches them, recorded nothing at that time'
 FROM lone_task GROUP BY capture
