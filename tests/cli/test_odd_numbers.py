@@ -77,9 +77,8 @@ EDITS = {
     "infinite levels": ("UPDATE r_level SET value = 'inf'::DOUBLE", 0),
     "levels that are no numbers": ("UPDATE r_level SET value = 'nan'::DOUBLE WHERE rowid % 2 = 0", 0),
     "two values in a step": (
-        "INSERT INTO metric SELECT 2, 'timing_s/testing', 1.0, 'x', FALSE, FALSE FROM range(2)", 0,
+        "INSERT INTO metric SELECT 2, 'timing_s/testing', 1.0, 'x', FALSE, FALSE FROM range(2)", 4,
     ),
-    "many values in a step": ("INSERT INTO metric SELECT 2, 'a/b', 1.0, 'x', FALSE, FALSE FROM range(101)", 4),
     "collectives without end": (f"UPDATE r_collective SET start_ns = {SMALLEST}", 4),
     "times without end": (f"UPDATE r_time SET compute_ns = {SMALLEST}", 4),
     "no times of kernels": ("UPDATE r_kernel SET sum_ns = NULL, min_ns = NULL, max_ns = NULL", 0),
