@@ -29,7 +29,7 @@ WITH task AS (
     FROM host AS h SEMI JOIN spread USING (capture) WHERE h.start_ns IS NOT NULL GROUP BY h.capture
 ), placed_task AS (
     SELECT t.*, s.tasks, s.few, row_number() OVER earlier AS place, lead(t.start_ns) OVER earlier AS next_ns,
-           max(t.end_ns) OVER (earlier ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS until_ns,
+           max(t.end_ns) OVER (PARTITION BY t.capture ORDER BY t.start_ns, t.end_ns, t.what, t.number ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS until_ns,
            count_if(t.launch_ns IS NULL) OVER kind * 100 <= count(*) OVER kind + 99 OR c.host_end_ns IS NOT NULL AS would_be_known
     FROM task AS t JOIN spread AS s ON s.capture = t.capture JOIN capture AS c ON c.capture = t.capture
     WHERE t.start_ns IS NOT NULL AND t.end_ns IS NOT NULL
