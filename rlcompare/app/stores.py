@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from rlcompare.app import messages
 from rlcompare.errors import InputError, UsageError
+from rlcompare.interrupt import aside
 from rlcompare.model.run import RunInput
 from rlcompare.remote import url_of
 from rlcompare.text import safe_text
@@ -111,7 +113,7 @@ def blamed(stores: Sequence[Path]) -> Iterator[None]:
     from rlcompare.db import OF_CONTENT, first_line
 
     for store in stores:
-        _refuse_repeated(store)
+        aside(partial(_refuse_repeated, store))
     try:
         yield
     except duckdb.Error as error:

@@ -146,10 +146,11 @@ def content_of(store: Path) -> str | None:
     Raises:
         InputError: the store cannot be read.
     """
-    with db.open_read_only(store) as con, db.reading(store):
-        rows = con.execute("SELECT size_bytes, digest FROM input ORDER BY ALL").fetchall()
     with closing(db.connect_to_stores(1, [store])) as con, db.reading(store):
-        db.attach(con, store, read_only=True, again=True)
+        db.attach(con, store, read_only=True)
+        rows = con.execute("SELECT size_bytes, digest FROM store.input ORDER BY ALL").fetchall()
+        if not rows:
+            return None
         found = measured(con)
     text = "\n".join([f"{size} {digest}" for size, digest in rows] + [f"{sorted(found.of_captures)} {found.of_run}"])
-    return hashlib.sha256(text.encode()).hexdigest() if rows else None
+    return hashlib.sha256(text.encode()).hexdigest()

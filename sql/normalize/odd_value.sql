@@ -4,6 +4,10 @@
 -- Depends on allocation, collective, copy, counter, memory, reported_api, reported_kernel_type.
 -- Nothing without allocation + collective + copy + counter + memory + reported_api + reported_kernel_type.
 CREATE OR REPLACE TEMP TABLE odd_value AS
+WITH moved AS (
+    SELECT capture, 'copies' AS what, rowid AS number, size_bytes, end_ns - start_ns AS ns FROM copy
+    UNION ALL SELECT capture, 'collectives', rowid, size_bytes, end_ns - start_ns FROM collective
+)
 SELECT capture, 'counter' AS what, rowid AS number, name FROM counter
 WHERE value NOT BETWEEN 0 AND CASE WHEN ends_with(name, '_percent') THEN 100 WHEN ends_with(name, '_mhz') THEN 100000 ELSE 1e15 END
 UNION ALL
@@ -11,11 +15,7 @@ SELECT capture, 'allocation', rowid, 'sizes of allocations' FROM allocation WHER
 UNION ALL
 SELECT capture, 'memory', rowid, 'levels of memory' FROM memory WHERE greatest(allocated_bytes, reserved_bytes, active_bytes) > 70368744177664
 UNION ALL
-SELECT capture, 'copy', rowid, 'sizes of copies' FROM copy
-WHERE size_bytes NOT BETWEEN 0 AND least(70368744177664, 1e6 * greatest(end_ns - start_ns, 1000))
-UNION ALL
-SELECT capture, 'collective', rowid, 'sizes of collectives' FROM collective
-WHERE size_bytes NOT BETWEEN 0 AND least(70368744177664, 1e6 * greatest(end_ns - start_ns, 1000))
+SELECT capture, what, number, 'sizes of ' || what FROM moved WHERE size_bytes NOT BETWEEN 0 AND least(70368744177664, 1e6 * greatest(ns, 1000))
 UNION ALL
 SELECT capture, 'kernel_type', rowid, 'counts of kernels' FROM reported_kernel_type WHERE calls IS NULL
 UNION ALL
@@ -23,7 +23,7 @@ SELECT capture, 'api', rowid, 'counts of calls' FROM reported_api WHERE calls IS
 DELETE FROM counter WHERE rowid IN (SELECT number FROM odd_value WHERE what = 'counter');
 DELETE FROM allocation WHERE rowid IN (SELECT number FROM odd_value WHERE what = 'allocation');
 DELETE FROM memory WHERE rowid IN (SELECT number FROM odd_value WHERE what = 'memory');
-UPDATE copy SET size_bytes = NULL WHERE rowid IN (SELECT number FROM odd_value WHERE what = 'copy');
-UPDATE collective SET size_bytes = NULL WHERE rowid IN (SELECT number FROM odd_value WHERE what = 'collective');
+UPDATE copy SET size_bytes = NULL WHERE rowid IN (SELECT number FROM odd_value WHERE what = 'copies');
+UPDATE collective SET size_bytes = NULL WHERE rowid IN (SELECT number FROM odd_value WHERE what = 'collectives');
 DELETE FROM reported_kernel_type WHERE rowid IN (SELECT number FROM odd_value WHERE what = 'kernel_type');
 DELETE FROM reported_api WHERE rowid IN (SELECT number FROM odd_value WHERE what = 'api');

@@ -1,6 +1,6 @@
--- The twenty kinds of kernels and shapes with the most time of those for which it is known what one call computes or moves. No share of the peak
--- where it is more than a chip can do, beyond 5 % for the inexact clock: quality says so.
+-- The twenty kinds of kernels and shapes with the most time of those for which it is known what one call computes or moves. Quality says where
+-- they do more than a chip can.
 -- Depends on shown_work.
 SELECT kernel, input_shapes, CASE WHEN at_most THEN work || ' (at most)' ELSE work END AS work, calls, ns / 1e6 AS total_ms,
-       flop / nullif(all_ns, 0) / 1000 AS tflops, CASE WHEN part_of_peak <= 1.05 THEN 100.0 * flop / nullif(possible_flop, 0) END AS peak_percent, bytes / nullif(all_ns, 0) AS gb_per_s
+       flop / nullif(all_ns, 0) / 1000 AS tflops, 100.0 * peak_share AS peak_percent, bytes / nullif(all_ns, 0) AS gb_per_s
 FROM shown_work ORDER BY ns DESC, kernel, input_shapes LIMIT 20;

@@ -4,7 +4,7 @@ SELECT severity, message, captures FROM (
     SELECT severity, key, message, count(*) AS captures FROM finding GROUP BY severity, key, message
     UNION ALL
     SELECT 'warning', 'beyond_peak', printf('kernels compute more than the chip can (kinds and shapes: %d; %s %.1f times as much): ', count(*),
-               arg_max(left(kernel, 80), {'part': part_of_peak, 'kernel': kernel}), max(part_of_peak))
+               arg_max(left(kernel, 80), {'part': beyond_peak, 'kernel': kernel}), max(beyond_peak))
            || 'their times, their shapes or the clock are damaged, and they have no share of the peak', 1
-    FROM shown_work WHERE part_of_peak > 1.05 HAVING count(*) > 0
+    FROM shown_work WHERE beyond_peak IS NOT NULL HAVING count(*) > 0
 ) ORDER BY severity DESC, key, message LIMIT 40;

@@ -186,6 +186,8 @@ class _Found:
 
     def _told_by_values(self, names: Sequence[str]) -> dict[str, str]:
         """Whether these metrics are counters or gauges."""
+        if not names:
+            return {}
         name_of = {number: name.decode("utf-8", "replace") for (name, _, _), number in self.numbers.items()}
         taken: dict[str, dict[int, list[tuple[int, float]]]] = {name: {} for name in names}
         for number, time, value in zip(self.made.series, self.made.times, self.made.values, strict=True):
