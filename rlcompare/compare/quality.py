@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence
 from math import inf
 from statistics import fmean, stdev
-from typing import Protocol
 
 from rlcompare.compare import records
-from rlcompare.compare.captures import without_times
 from rlcompare.compare.evidence import short
+from rlcompare.compare.findings import SHOWN, finding_of, listed, where
 from rlcompare.compare.inputs import SideInput
 from rlcompare.compare.overall import SPEED
-from rlcompare.compare.replicates import SIDE_NAMES
+from rlcompare.compare.partly_measured import of_some_ranks, of_some_runs, partly_known, untimed
 from rlcompare.compare.rollups import Rollups
 from rlcompare.compare.runs import known
 from rlcompare.compare.training import profiled_steps
@@ -22,7 +21,6 @@ from rlcompare.model.words import SIDES, EventKind, Severity, SideName
 
 INFO, CAUTION = Severity.INFO, Severity.CAUTION
 _SEVERITY = {"info": INFO, "warning": CAUTION}
-_SHOWN = 4
 
 VARIES = 0.5
 """Step times are uneven if their standard deviation exceeds this fraction of the mean."""
@@ -49,36 +47,6 @@ SUM_OF_TIMERS = "timing/*"
 _SIGNS_OF_HEALTH = {"reward": "reward or score", "gradient": "gradient norm", "entropy": "entropy"}
 """What nearly every trainer logs, by what ``sql/compare/watched.sql`` calls it."""
 
-_PARTLY_KNOWN = {
-    "kernel_types": "the types of kernels",
-    "kernel_shapes": "the inputs of kernels",
-    "kernel_cores": "the cores of kernels",
-    "kernel_phases": "the phases of kernels",
-    "kernel_hosts": "the operators that launch kernels",
-    "kernel_elements": "the sizes of kernels' inputs",
-    "collective_waits": "the waiting time in collectives",
-    "collective_sizes": "the sizes of collectives",
-    "collective_exposed": "the exposed time of collectives",
-    "collective_tasks": "the tasks of collectives",
-    "time_copies": "the time of copies, and so idle time",
-    "operator_times": "the device times of operators",
-    "module_times": "the device times of modules",
-}
-"""How a finding names what only some ranks have (``sql/compare/uneven.sql``)."""
-_TIMES_SKIPPED = {
-    "compute": "computation",
-    "comm": "communication",
-    "step": "the step's wall time",
-    "preparing": "the time of the step before and after the device's tasks",
-}
-
-
-class OfRun(Protocol):
-    @property
-    def side(self) -> SideName: ...
-    @property
-    def run(self) -> int: ...
-
 
 def quality_findings(
     rollups: Rollups,
@@ -98,9 +66,8 @@ def quality_findings(
     times, metrics = rollups.rows(records.TimeSample), rollups.rows(records.MetricSample)
     speed = [sample for sample in metrics if sample.name == SPEED]
     made = [*of_runs, *(_of_source(found, given) for found in rollups.rows(records.Finding))]
-    missing = {(time.side, time.run, time.metric) for time in times if time.missing}
-    made += [_skipped(time, given) for time in times if time.missing and _is_told(time, missing)]
-    made += _of_some_runs(times, given)
+    made += of_some_ranks(times, given)
+    made += of_some_runs(times, given)
     made += _beyond_step(times, given)
     made += [_gap(gap) for gap in rollups.rows(records.ReportedGap)]
     made += [_invalid(sample, given) for sample in metrics if sample.invalid]
@@ -108,7 +75,7 @@ def quality_findings(
     for sample in speed:
         made += _uneven_times(sample, given, events, series.get((sample.side, sample.run)))
     made += [_slow(sample, given) for sample in speed if sample.grade]
-    made += _untimed(rollups.rows(records.GroupOfCaptures))
+    made += untimed(rollups.rows(records.GroupOfCaptures))
     made += _summed(speed, given)
     made += _without_phases(speed, rollups.rows(records.TrainingPhase), given)
     made += _other_unit(speed)
@@ -124,7 +91,7 @@ def quality_findings(
     made += [_lone_marks(marks.side) for marks in rollups.rows(records.LoneMark)]
     made += [_lone_phases(ranges) for ranges in rollups.rows(records.LonePhase)]
     made += [_uneven(steps, given) for steps in rollups.rows(records.UnevenSteps)]
-    made += _partly_known(rollups.rows(records.PartlyKnown))
+    made += partly_known(rollups.rows(records.PartlyKnown))
     made += [_beyond_peak(kernels) for kernels in rollups.rows(records.BeyondPeak)]
     made += [
         _overlap(phase, given)
@@ -139,10 +106,6 @@ def quality_findings(
     return tuple(sorted(dict.fromkeys(made), key=lambda finding: finding.severity != CAUTION))
 
 
-def _finding(key: str, side: SideName, severity: Severity, message: str) -> Finding:
-    return Finding(key, None, None, severity, f"{SIDE_NAMES[side]}: {message}")
-
-
 def _others(most: int) -> Finding:
     message = (
         f"there are up to {most:,} different names of kernels or operators: in each table those with the least time are"
@@ -151,36 +114,10 @@ def _others(most: int) -> Finding:
     return Finding("many_names", None, None, INFO, message)
 
 
-def _where(row: OfRun, given: Mapping[SideName, SideInput]) -> str:
-    """The name of the run, if its side has several."""
-    stores = given[row.side].stores
-    return f"{stores[row.run].name}: " if len(stores) > 1 else ""
-
-
 def _of_source(found: records.Finding, given: Mapping[SideName, SideInput]) -> Finding:
     times = f" ({found.times} times)" if found.times > 1 else ""
     severity = _SEVERITY.get(found.severity, CAUTION)
-    return _finding(found.key, found.side, severity, f"{_where(found, given)}{found.message}{times}")
-
-
-def _skipped(time: records.TimeSample, given: Mapping[SideName, SideInput]) -> Finding:
-    what = _TIMES_SKIPPED[time.metric]
-    text = f"{what} is unknown on {time.missing} of {time.members} ranks; its mean leaves them out."
-    return _finding("partly_measured", time.side, CAUTION, _where(time, given) + text)
-
-
-def _of_some_runs(times: Sequence[records.TimeSample], given: Mapping[SideName, SideInput]) -> Iterator[Finding]:
-    """Reports times that some runs of a side lack, beside others of these runs: the means are over different runs."""
-    for side in SIDES:
-        runs = {time.run for time in times if time.side == side}
-        told: set[int] = set()
-        for metric, what in _TIMES_SKIPPED.items():
-            lacking = runs - {time.run for time in times if time.side == side and time.metric == metric}
-            if lacking and lacking != runs and not (metric == "preparing" and lacking <= told):
-                names = _listed([given[side].stores[run].name for run in sorted(lacking)])
-                text = f"{what} is unknown in {len(lacking)} of {len(runs)} runs ({names}); its mean leaves them out."
-                yield _finding("partly_measured", side, CAUTION, text)
-                told |= lacking
+    return finding_of(found.key, found.side, severity, f"{where(found, given)}{found.message}{times}")
 
 
 def _beyond_step(times: Sequence[records.TimeSample], given: Mapping[SideName, SideInput]) -> Iterator[Finding]:
@@ -194,35 +131,7 @@ def _beyond_step(times: Sequence[records.TimeSample], given: Mapping[SideName, S
                 f"the device takes {span} for a step that lasts {host} on the host: are durations in another unit, or"
                 " marks of steps damaged?"
             )
-            yield _finding("beyond_step", time.side, CAUTION, _where(time, given) + text)
-
-
-def _is_told(time: records.TimeSample, missing: Set[tuple[SideName, int, str]]) -> bool:
-    """Whether to report a time that some ranks lack: not that before the first task if the ranks lack more than it."""
-    wider = {(time.side, time.run, name) for name in ("compute", "step")}
-    return time.metric in _TIMES_SKIPPED and not (time.metric == "preparing" and missing & wider)
-
-
-def _untimed(groups: Sequence[records.GroupOfCaptures]) -> list[Finding]:
-    """Reports captures without times on the device: sums leave them out."""
-    found = {side: without_times(groups, side) for side in SIDES}
-    text = "the times on the device of {} are unknown, so the times of the step are too short."
-    return [
-        _finding("partly_measured", side, CAUTION, text.format(_listed(names)))
-        for side, names in found.items()
-        if names
-    ]
-
-
-def _partly_known(rows: Sequence[records.PartlyKnown]) -> list[Finding]:
-    """Reports what only some ranks or runs recorded."""
-    made = []
-    for side in SIDES:
-        names = [_PARTLY_KNOWN[row.what] for row in rows if row.side == side]
-        if names:
-            text = f"only some ranks or runs recorded {_listed(names)}: this is not compared."
-            made.append(_finding("partly_measured", side, CAUTION, text))
-    return made
+            yield finding_of("beyond_step", time.side, CAUTION, where(time, given) + text)
 
 
 def _beyond_peak(kernels: records.BeyondPeak) -> Finding:
@@ -231,7 +140,7 @@ def _beyond_peak(kernels: records.BeyondPeak) -> Finding:
         f" {grouped(kernels.part, 1)} times as much): their times, their shapes or the clock are damaged, and they have"
         " no share of the peak."
     )
-    return _finding("beyond_peak", kernels.side, CAUTION, text)
+    return finding_of("beyond_peak", kernels.side, CAUTION, text)
 
 
 def _gap(gap: records.ReportedGap) -> Finding:
@@ -240,13 +149,13 @@ def _gap(gap: records.ReportedGap) -> Finding:
         f"the profiler reported {reported} of {gap.what} in step {gap.step}, but its events give {ours}"
         f" ({gap.times} such {'case' if gap.times == 1 else 'cases'}); the events were used."
     )
-    return _finding("reported_differs", gap.side, CAUTION, text)
+    return finding_of("reported_differs", gap.side, CAUTION, text)
 
 
 def _invalid(sample: records.MetricSample, given: Mapping[SideName, SideInput]) -> Finding:
     steps = f"{sample.invalid} {'step' if sample.invalid == 1 else 'steps'}"
     text = f"{sample.name} has no usable value in {steps}, which its mean leaves out."
-    return _finding("not_a_number", sample.side, CAUTION, _where(sample, given) + text)
+    return finding_of("not_a_number", sample.side, CAUTION, where(sample, given) + text)
 
 
 def _summed(speed: Sequence[records.MetricSample], given: Mapping[SideName, SideInput]) -> list[Finding]:
@@ -254,7 +163,7 @@ def _summed(speed: Sequence[records.MetricSample], given: Mapping[SideName, Side
     summed = [sample for sample in speed if sample.given == SUM_OF_TIMERS]
     severity = INFO if len(summed) == len(speed) else CAUTION
     text = "the log has no time for the whole step, as in verl's first releases; the sum of its timers is compared."
-    return [_finding("summed_timers", sample.side, severity, _where(sample, given) + text) for sample in summed]
+    return [finding_of("summed_timers", sample.side, severity, where(sample, given) + text) for sample in summed]
 
 
 def _without_phases(
@@ -269,7 +178,7 @@ def _without_phases(
     )
     for sample in speed:
         if sample.value is not None and sample.side in sides and (sample.side, sample.run) not in having:
-            yield _finding("no_phases", sample.side, CAUTION, _where(sample, given) + text)
+            yield finding_of("no_phases", sample.side, CAUTION, where(sample, given) + text)
 
 
 def _other_unit(speed: Sequence[records.MetricSample]) -> list[Finding]:
@@ -279,7 +188,7 @@ def _other_unit(speed: Sequence[records.MetricSample]) -> list[Finding]:
     if not OTHER_UNIT < times < inf:
         return []
     text = f"{SPEED} is {grouped(times)} times that of the other side. It should be in seconds: are these milliseconds?"
-    return [_finding("other_unit", SIDES[means.index(max(means))], CAUTION, text)]
+    return [finding_of("other_unit", SIDES[means.index(max(means))], CAUTION, text)]
 
 
 def _no_longer_logged(levels: Sequence[records.HealthLevel], training: Sequence[records.Training]) -> list[Finding]:
@@ -291,9 +200,9 @@ def _no_longer_logged(levels: Sequence[records.HealthLevel], training: Sequence[
         names = {side: sorted({row.given for row in levels if (row.side, row.what) == (side, what)}) for side in SIDES}
         if names["baseline"] and not names["new"]:
             text = (
-                f"it logs no {words}, the baseline logs {_listed(names['baseline'])}: it is unknown what became of it."
+                f"it logs no {words}, the baseline logs {listed(names['baseline'])}: it is unknown what became of it."
             )
-            made.append(_finding("health_not_logged", "new", CAUTION, text))
+            made.append(finding_of("health_not_logged", "new", CAUTION, text))
     return made
 
 
@@ -310,10 +219,10 @@ def _uneven_times(
     text = f"{SPEED} varies by {part} (standard deviation over {sample.steps} steps)"
     known = _tests_and_saves(sample, events)
     if known:
-        return [_finding("uneven_times", sample.side, INFO, f"{_where(sample, given)}{text}: {known}.")]
+        return [finding_of("uneven_times", sample.side, INFO, f"{where(sample, given)}{text}: {known}.")]
     text += ", so its mean is unreliable: "
     text += (series and _one_long_step(series)) or "was the machine busy with something else?"
-    return [_finding("uneven_times", sample.side, CAUTION, _where(sample, given) + text)]
+    return [finding_of("uneven_times", sample.side, CAUTION, where(sample, given) + text)]
 
 
 def _one_long_step(series: records.RunSeries) -> str:
@@ -341,7 +250,7 @@ def _tests_and_saves(sample: records.MetricSample, events: Sequence[RunEvent]) -
 def _slow(sample: records.MetricSample, given: Mapping[SideName, SideInput]) -> Finding:
     what = "every step ran under a profiler or was warm-up" if sample.grade == 1 else "every step was warm-up"
     text = f"{what}, so its times are longer than those of normal steps."
-    return _finding("no_plain_step", sample.side, CAUTION, _where(sample, given) + text)
+    return finding_of("no_plain_step", sample.side, CAUTION, where(sample, given) + text)
 
 
 def _left_out(steps: records.LeftOut, given: Mapping[SideName, SideInput]) -> Finding:
@@ -355,7 +264,7 @@ def _left_out(steps: records.LeftOut, given: Mapping[SideName, SideInput]) -> Fi
         if number
     ]
     text = f"training times are means over {steps.counted} of {steps.steps} steps; left out: {', '.join(reasons)}."
-    return _finding("steps_left_out", steps.side, INFO, _where(steps, given) + text)
+    return finding_of("steps_left_out", steps.side, INFO, where(steps, given) + text)
 
 
 def _apart(side: SideName, deltas: Sequence[Delta]) -> list[Finding]:
@@ -368,7 +277,7 @@ def _apart(side: SideName, deltas: Sequence[Delta]) -> list[Finding]:
                 f"its {len(values)} runs differ widely ({delta.metric} from {low} to {high}), so their mean is"
                 " unreliable: do they do the same work?"
             )
-            return [_finding("runs_apart", side, CAUTION, text)]
+            return [finding_of("runs_apart", side, CAUTION, text)]
     return []
 
 
@@ -387,29 +296,25 @@ def _memory(peaks: Sequence[records.MemoryPeak]) -> list[Finding]:
 def _idle(idle: records.IdleStep, given: Mapping[SideName, SideInput]) -> Finding:
     count = "the whole step counts" if len(idle.steps) == 1 else "these whole steps count"
     text = f"nothing ran on the device in {_steps_of(idle)}: {count} as preparing."
-    return _finding("idle_step", idle.side, CAUTION, _where(idle, given) + text)
+    return finding_of("idle_step", idle.side, CAUTION, where(idle, given) + text)
 
 
 def _steps_of(found: records.IdleStep | records.UnmarkedStep) -> str:
     """Steps of members of a run."""
     some = "" if found.each else "some of "
-    return f"{some}{_numbers(found.steps)} of {_listed(found.members)}"
+    return f"{some}{_numbers(found.steps)} of {listed(found.members)}"
 
 
 def _unmarked_ranks(ranks: records.UnmarkedRank, given: Mapping[SideName, SideInput]) -> Finding:
-    shown = _listed(ranks.members)
+    shown = listed(ranks.members)
     text = f"{shown} left out: without step marks, which others have, nothing tells its steps apart."
-    return _finding("unmarked_rank", ranks.side, CAUTION, _where(ranks, given) + text)
+    return finding_of("unmarked_rank", ranks.side, CAUTION, where(ranks, given) + text)
 
 
 def _unmarked(unmarked: records.UnmarkedStep, given: Mapping[SideName, SideInput]) -> Finding:
     has, them = ("has", "it") if len(unmarked.steps) == 1 else ("have", "them")
     text = f"{_steps_of(unmarked)} {has} no marks, so time.step leaves {them} out; other times count {them}."
-    return _finding("unmarked_step", unmarked.side, CAUTION, _where(unmarked, given) + text)
-
-
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
+    return finding_of("unmarked_step", unmarked.side, CAUTION, where(unmarked, given) + text)
 
 
 def _lone_marks(side: SideName) -> Finding:
@@ -417,14 +322,14 @@ def _lone_marks(side: SideName) -> Finding:
         "only this side marks its steps, so the sides are compared from the first task on the device to the last. The"
         " account shows the time in which the device runs nothing as one row, free."
     )
-    return _finding("lone_marks", side, INFO, text)
+    return finding_of("lone_marks", side, INFO, text)
 
 
 def _lone_phases(ranges: records.LonePhase) -> Finding:
-    listed = _listed([short(name, 40) for name in ranges.phases])
+    shown = listed([short(name, 40) for name in ranges.phases])
     subject = "they are not phases" if len(ranges.phases) > 1 else "it is not a phase"
-    text = f"only this side has the {'ranges' if len(ranges.phases) > 1 else 'range'} {listed}, so {subject}."
-    return _finding("lone_phase", ranges.side, INFO, text)
+    text = f"only this side has the {'ranges' if len(ranges.phases) > 1 else 'range'} {shown}, so {subject}."
+    return finding_of("lone_phase", ranges.side, INFO, text)
 
 
 def _uneven(steps: records.UnevenSteps, given: Mapping[SideName, SideInput]) -> Finding:
@@ -433,7 +338,7 @@ def _uneven(steps: records.UnevenSteps, given: Mapping[SideName, SideInput]) -> 
         f"{steps.fewest} holds {_numbers(steps.fewest_steps)}",
     )
     text = f"the ranks have different steps ({most}, {fewest}); each rank is averaged over its own steps."
-    return _finding("uneven_steps", steps.side, CAUTION, _where(steps, given) + text)
+    return finding_of("uneven_steps", steps.side, CAUTION, where(steps, given) + text)
 
 
 def _overlap(phase: records.TrainingPhase, given: Mapping[SideName, SideInput]) -> Finding:
@@ -442,7 +347,7 @@ def _overlap(phase: records.TrainingPhase, given: Mapping[SideName, SideInput]) 
         f"its timers overlap: the phases take {beyond} more than timing_s/step ({step}), so they do not add up to the"
         " step, and the time outside of them is unknown (shown as 0)."
     )
-    return _finding(TIMERS_OVERLAP, phase.side, CAUTION, _where(phase, given) + text)
+    return finding_of(TIMERS_OVERLAP, phase.side, CAUTION, where(phase, given) + text)
 
 
 def _longer(side: SideName, outside_ns: float) -> Finding:
@@ -450,9 +355,9 @@ def _longer(side: SideName, outside_ns: float) -> Finding:
         f"the profile is {grouped(-outside_ns / 1e6, 1)} ms longer than timing_s/step of the profiled steps: it also"
         " covers work after the step, such as testing or a checkpoint."
     )
-    return _finding("profile_longer", side, CAUTION, text)
+    return finding_of("profile_longer", side, CAUTION, text)
 
 
 def _numbers(steps: Sequence[int]) -> str:
-    shown = ", ".join(map(str, steps[:_SHOWN])) + (f", … ({len(steps)})" if len(steps) > _SHOWN else "")
+    shown = ", ".join(map(str, steps[:SHOWN])) + (f", … ({len(steps)})" if len(steps) > SHOWN else "")
     return f"{'step' if len(steps) == 1 else 'steps'} {shown}" if steps else "no step"
