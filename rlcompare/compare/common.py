@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from math import fsum
+from math import fsum, log
 
-from rlcompare.compare.computation import fractions_of
+from rlcompare.compare.computation import SAME_TIME, fractions_of
 from rlcompare.compare.evidence import (
     LEAST_RELATIVE,
     Evidence,
     OperatorChange,
+    change_of,
     count,
     ms,
     number,
@@ -27,13 +28,12 @@ from rlcompare.compare.parts import (
     Part,
     alike,
     member_of,
-    total,
     whole,
 )
 from rlcompare.compare.replicates import SIDE_NAMES
 from rlcompare.compare.training import BESIDE_TOKENS, GENERATION
 from rlcompare.model.digits import grouped
-from rlcompare.model.words import SIDES
+from rlcompare.model.words import SIDES, SideName
 
 WORKLOAD = ("workload.total_tokens", "workload.response_tokens", "workload.response_length_mean")
 """What training was asked for; the first that is known counts."""
@@ -76,25 +76,31 @@ def everything(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
     that training timed must have changed alike, by more than runs of one setting differ.
     """
     classes = _classes(basis.parts)
-    baseline = fsum(part.baseline for part in basis.parts)
+    baseline, new = _sum(basis.parts), _sum(basis.parts, "new")
     timed = basis.parts[0].kind == TIMER
-    if not baseline or (timed and (not evidence.log.timers or abs(basis.change) < evidence.run_noise)):
+    if baseline <= 0 or new <= 0 or (timed and (not evidence.log.timers or abs(basis.change) < evidence.run_noise)):
         return
-    factor = basis.change / baseline
-    large = {name: found for name, found in classes.items() if _sum(found) >= LEAST_CLASS * baseline}
-    factors = {name: total(found) / _sum(found) for name, found in large.items()}
-    values = [(part.baseline, part.delta) for part in basis.parts]
+    ratio = new / baseline
+    large = {
+        name: found
+        for name, found in classes.items()
+        if max(_sum(found) / baseline, _sum(found, "new") / new) >= LEAST_CLASS
+    }
+    values = [(part.baseline, part.new) for part in basis.parts]
     largest = max(range(len(values)), key=lambda place: values[place][0])
     least = 2 if evidence.on_device or timed else 1
-    if len(large) < least or abs(factor) < LEAST_FACTOR or _is_other_work(evidence, basis):
+    if len(large) < least or abs(ratio - 1) < LEAST_FACTOR or _is_other_work(evidence, basis):
         return
-    if any(not 0.5 <= found / factor <= 1.5 for found in factors.values()):
+    if not all(_keeps_pace(_sum(found), _sum(found, "new"), ratio) for found in large.values()):
         return
-    if not alike(values, factor, APART) or not alike(values[:largest] + values[largest + 1 :], factor, APART):
+    if not alike(values, ratio, APART) or not alike(values[:largest] + values[largest + 1 :], ratio, APART):
         return
-    word = "longer" if factor > 0 else "less time"
-    each = ", ".join(f"{name} {percent(1 + found)}" for name, found in factors.items())
-    text = f"Everything takes about {percent(1 + factor)} {word} ({each}): no part of the step stands out."
+    if not _is_of_kernels(evidence, basis):
+        return
+    factors = {name: _sum(found, "new") / _sum(found) for name, found in large.items()}
+    word = "longer" if ratio > 1 else "less time"
+    each = ", ".join(f"{name} {percent(found)}" for name, found in factors.items())
+    text = f"Everything takes about {percent(ratio)} {word} ({each}): no part of the step stands out."
     yield Candidate("everything", whole(dict(enumerate(basis.parts))), text, "account", "")
 
 
@@ -133,8 +139,25 @@ def _classes(parts: Sequence[Part]) -> dict[str, list[Part]]:
     return found
 
 
-def _sum(parts: Sequence[Part]) -> float:
-    return fsum(part.baseline for part in parts)
+def _sum(parts: Sequence[Part], side: SideName = "baseline") -> float:
+    return fsum(getattr(part, side) for part in parts)
+
+
+def _keeps_pace(before: float, after: float, ratio: float) -> bool:
+    """Whether a time changed by about this factor; the same with the sides exchanged."""
+    return before > 0 and after > 0 and 0.5 <= log(after / before) / log(ratio) <= 1.5
+
+
+def _is_of_kernels(evidence: Evidence, basis: Basis) -> bool:
+    """Whether the kernels' own time changed by as much as the computation of the step; True if it is unknown.
+
+    It does not where the device is behind the host, and more or less of it runs while the host is in the step.
+    """
+    rows = [row for rows in evidence.kernels.values() for row in rows] if evidence.on_device else []
+    shown = ((change_of(row, "busy_ms"), number(row["delta"])) for row in rows)
+    own = fsum(busy if busy is not None else delta or 0.0 for busy, delta in shown)
+    computed = fsum(basis.computed.values())
+    return not rows or not computed or (own * computed > 0 and abs(computed) <= (1 + SAME_TIME) * abs(own))
 
 
 def work(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:

@@ -371,12 +371,12 @@ def mean_total(parts: Iterable[Part]) -> float:
     return fsum(part.delta if part.mean_delta is None else part.mean_delta for part in parts)
 
 
-def alike(values: Sequence[tuple[float, float]], factor: float, tolerance: float) -> bool:
-    """Whether pairs of (baseline, change) changed by about the same factor.
+def alike(values: Sequence[tuple[float, float]], ratio: float, tolerance: float) -> bool:
+    """Whether pairs of (baseline, new) changed by about the same factor; the same with the sides exchanged.
 
     Args:
-        factor: change / baseline of all together.
+        ratio: new / baseline of all together, above 0.
         tolerance: the part of the summed absolute changes that may differ from this.
     """
-    apart = fsum(abs(change - factor * baseline) for baseline, change in values)
-    return apart <= tolerance * fsum(abs(change) for _, change in values)
+    apart = fsum(abs(new - ratio * baseline) for baseline, new in values) * max(1.0, 1 / ratio)
+    return apart <= tolerance * fsum(abs(new - baseline) for baseline, new in values)

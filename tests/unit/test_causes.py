@@ -354,6 +354,29 @@ def test_a_set_that_holds_nearly_all_that_is_left_is_named(third: float, named: 
     assert [cause.row for cause in causes] == ["a", "b", "c"][: 3 if named else 2]
 
 
+@pytest.mark.parametrize(("idle", "alike"), [(0.5, True), (0.1, False)])
+def test_everything_alike_is_the_same_with_the_sides_exchanged(idle: float, alike: bool) -> None:
+    """Computation of a seventh: idle time of a sixth is alike, one of a thirtieth is not, however close both are to 0."""
+    account: Account = {("compute", None, "k"): (7.0, 1.0), ("python", None, "python"): (3.0, idle)}
+    exchanged: Account = {key: (new, old) for key, (old, new) in account.items()}
+    for given_ in (account, exchanged):
+        assert ("everything" in {cause.what for cause in causes_of(given_)[0]}) == alike
+
+
+@pytest.mark.parametrize(("busy", "alike"), [((10.0, 10.0), False), ((10.0, 5.0), True)])
+def test_kernels_of_the_same_time_are_not_everything_faster(busy: tuple[float, float], alike: bool) -> None:
+    """The step holds less of them, as the device is behind the host."""
+    account: Account = {("compute", None, "k"): (10.0, 5.0), ("gc", None, "gc"): (4.0, 2.0)}
+    evidence = evidence_of(account)
+    row: Row = {
+        "name": "k", "presence": Presence.BOTH, "baseline": busy[0], "new": busy[1], "delta": busy[1] - busy[0],
+        "baseline_busy_ms": busy[0], "new_busy_ms": busy[1],
+    }  # fmt: skip
+    sections = {**evidence.sections, "kernels": replace(evidence.sections["kernels"], rows=(row,))}
+    causes, _ = find_causes(replace(evidence, sections=sections))
+    assert ("everything" in {cause.what for cause in causes}) == alike
+
+
 def test_parts_that_differ_are_not_everything_alike() -> None:
     """Computation and idle time grew by a fifth each, but half of either shrank."""
     account: Account = {
