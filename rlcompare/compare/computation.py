@@ -37,6 +37,9 @@ LEAST_REASON = 0.2
 SAME_TIME = 0.5
 """How far the kernels' own change may be from that in the step, as a part of it, for one to be split like the other."""
 
+LEAST_MEAN = 0.0005
+"""A smaller change of the mean time per call is 0.0 % for the reader."""
+
 LEAST_LAUNCHES = 0.01
 """Launches count with the calls from this part of the calls' time."""
 
@@ -128,7 +131,8 @@ def _operator(evidence: Evidence, basis: Basis, name: str, parts: Mapping[int, P
     delta = total(parts.values())
     if not delta:
         return
-    place = _place(name, parts, delta)
+    main = _main_part(name, parts, delta)
+    place = _place(name, main, delta)
     change = evidence.operator(name)
     fractions = fractions_of(evidence, basis, name)
     section = "kernels" if change else "account"
@@ -150,18 +154,25 @@ def _operator(evidence: Evidence, basis: Basis, name: str, parts: Mapping[int, P
         yield Candidate("operator_slower", whole(parts), f"{place} {other[0]}: {_by(delta)}.", section, name, other[1])
         return
     amounts = whole(parts)
-    shape = _shape(evidence, name, parts, basis.computed[name])
+    rows: Sequence[Row] = evidence.kernels.get(name, ())
+    if main is not None and any(part.baseline or part.new for part in parts.values() if part is not main):
+        if in_phase := _in_phase(evidence, name, main):
+            change, rows = in_phase
+            fractions = _own_fractions(change)
+        else:
+            place = _mostly(name, main)
+    shape = _shape(rows, parts, basis.computed[name])
     if shape is not None:
         part = (shape[1].new - shape[1].baseline) / (change.new - change.baseline)
         amounts = {number_: amount * min(part, 1.0) for number_, amount in amounts.items()}
         change, place = shape[1], f"{place} with inputs {short(shape[0])}"
         fractions, delta = _own_fractions(change), fsum(amounts.values())
     reasons = {"operator_slower": fractions.slower, "operator_calls": fractions.calls, "workload": fractions.inputs}
-    main = max(reasons, key=lambda key: reasons[key])
-    alone = reasons[main] >= MOST_OF and min(reasons.values()) > -LEAST_REASON
+    reason = max(reasons, key=lambda key: reasons[key])
+    alone = reasons[reason] >= MOST_OF and min(reasons.values()) > -LEAST_REASON
     if not alone:
         text = f"{place} takes {_by(delta)}: {_split(change, reasons, delta)}."
-        yield Candidate(main, amounts, text, section, name)
+        yield Candidate(reason, amounts, text, section, name)
     for what, fraction in reasons.items():
         if fraction >= (MOST_OF if alone else LEAST_REASON):
             of_reason = {number_: amount * min(fraction, 1.0) for number_, amount in amounts.items()}
@@ -228,23 +239,42 @@ def _by(delta: float) -> str:
     return f"{ms(delta)} {'more' if delta > 0 else 'less'}"
 
 
-def _place(name: str, parts: Mapping[int, Part], delta: float) -> str:
-    """The operator, and the phase with most of its change."""
+def _main_part(name: str, parts: Mapping[int, Part], delta: float) -> Part | None:
+    """The part of an operator in the phase that holds most of its change; None if no phase does."""
     for part in parts.values():
         if part.phase in (None, name) or not MOST_OF <= part.delta / delta <= 1 / MOST_OF:
             continue
         one_sided = not all(fsum(values) for values in _values(parts))
         if one_sided or (part.baseline and part.new):
-            if part.delta / delta < SAME_PHASE:
-                return f"{short(name)} (mostly in {short(part.phase)})"
-            return f"{short(name)} in {short(part.phase)}"
-    return short(name)
+            return part
+    return None
 
 
-def _shape(evidence: Evidence, name: str, parts: Mapping[int, Part], delta: float) -> tuple[str, OperatorChange] | None:
+def _place(name: str, main: Part | None, delta: float) -> str:
+    """The operator, and the phase with most of its change."""
+    if main is None:
+        return short(name)
+    return _mostly(name, main) if main.delta / delta < SAME_PHASE else f"{short(name)} in {short(main.phase)}"
+
+
+def _mostly(name: str, main: Part) -> str:
+    return f"{short(name)} (mostly in {short(main.phase)})"
+
+
+def _in_phase(evidence: Evidence, name: str, main: Part) -> tuple[OperatorChange, Sequence[Row]] | None:
+    """An operator's change in the phase with most of it, of several, and its kernels there; None if that is unknown."""
+    rows = evidence.kernels_in(name, main.phase)
+    change = operator_changes(rows)[0] if rows else None
+    mean = main.delta if main.mean_delta is None else main.mean_delta
+    if change is None or change.new == change.baseline:
+        return None
+    return (change, rows) if abs(mean / (change.new - change.baseline) - 1) <= SAME_TIME else None
+
+
+def _shape(kernels: Sequence[Row], parts: Mapping[int, Part], delta: float) -> tuple[str, OperatorChange] | None:
     """The input shapes that hold most of an operator's change, if others hold a part of its time."""
     rows = [
-        row for row in evidence.kernels.get(name, ())
+        row for row in kernels
         if row["presence"] == Presence.BOTH and row.get("delta_calls_ms") is not None
     ]  # fmt: skip
     phase = max(parts.values(), key=lambda part: abs(part.delta)).phase
@@ -308,12 +338,20 @@ def _sized(place: str, delta: float) -> str:
 
 
 def _split(change: OperatorChange, reasons: Mapping[str, float], delta: float) -> str:
-    """The parts of an operator's change, the largest first; they sum to it but for parts below a twentieth."""
+    """The parts of an operator's change, the largest first; they sum to it but for parts below a twentieth.
+
+    Calls of unknown inputs may be of another kind: then the calls and their mean time are told, and not what each adds.
+    """
+    before, after = count(change.baseline_calls), count(change.new_calls)
+    if not change.has_shapes and before != after and change.baseline_calls and change.new_calls:
+        mean = (change.new / change.new_calls) / (change.baseline / change.baseline_calls)
+        per_call = f", {times(mean)} per call on average" if abs(mean - 1) >= LEAST_MEAN else ""
+        return f"{before} → {after} calls per step{per_call}"
     more_calls = change.new_calls > change.baseline_calls
     other = "" if more_calls == (reasons["operator_calls"] * delta > 0) else "another mix of "
     words = {
         "operator_slower": f"for the time per {'element' if change.size else 'call'} ({times(change.factor)})",
-        "operator_calls": f"for {other}calls ({count(change.baseline_calls)} → {count(change.new_calls)})",
+        "operator_calls": f"for {other}calls ({before} → {after})",
         "workload": f"for {'larger' if change.size > 0 else 'smaller'} inputs",
     }
     named = sorted((what for what in reasons if abs(reasons[what]) > 0.05), key=lambda what: -reasons[what])

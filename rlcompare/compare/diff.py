@@ -16,7 +16,7 @@ from rlcompare.compare.replicates import copies_found, same_found, with_replicat
 from rlcompare.compare.rollups import Rollups
 from rlcompare.compare.run_events import run_events
 from rlcompare.compare.run_order import order_findings
-from rlcompare.compare.sections import make_sections
+from rlcompare.compare.sections import kernel_places, make_sections
 from rlcompare.compare.sequences import edits_of
 from rlcompare.compare.series import thinned_series
 from rlcompare.compare.sides import environments, make_sides
@@ -98,6 +98,7 @@ def compare_runs(baseline: SideInput, new: SideInput, options: CompareOptions | 
                 rollups.rows(records.AccountMember),
                 edits,
                 rollups.rows(records.KernelFact),
+                kernel_places(rollups),
                 log,
                 on_device=all(capture.executor != "host" for capture in captures),
                 timed_phases=have_phases(timers),

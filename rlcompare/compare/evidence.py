@@ -44,6 +44,7 @@ class OperatorChange:
         slower: change of the time per call for the same inputs.
         baseline_calls, new_calls: calls on each side.
         on_both: whether both sides run it.
+        has_shapes: whether the input shapes of all of it are known.
         same_inputs: whether all of it was matched by equal input shapes.
         shown: change of the part of its time that no kernel before it hides; None if unknown.
     """
@@ -57,6 +58,7 @@ class OperatorChange:
     baseline_calls: float
     new_calls: float
     on_both: bool
+    has_shapes: bool = False
     same_inputs: bool = False
     shown: float | None = None
 
@@ -95,6 +97,7 @@ class Evidence:
         times_whole: whether no other times on the device are missing on one side alone, and no rows of any profile.
         edits: where operators came or went in a typical step.
         kernel_facts: formats, blocks and AI Core counters of kernels, by operator, inputs and side.
+        kernel_places: rows like those of the section ``kernels``, of operators that several places launch, by place.
         log: what training logged of its timers and its work.
     """
 
@@ -112,6 +115,7 @@ class Evidence:
     steps_known: bool = True
     edits: Edits = field(default_factory=Edits)
     kernel_facts: Sequence[KernelFact] = ()
+    kernel_places: Sequence[Row] = ()
     log: TrainingLog = field(default_factory=TrainingLog)
     lone_phases: Mapping[str, SideName] = field(default_factory=dict)
     times_whole: bool = True
@@ -127,6 +131,7 @@ class Evidence:
         members: Sequence[AccountMember],
         edits: Edits,
         kernel_facts: Sequence[KernelFact],
+        kernel_places: Sequence[Row],
         log: TrainingLog,
         *,
         on_device: bool,
@@ -149,7 +154,7 @@ class Evidence:
             profile=metrics.get(profile),
             metrics=metrics,
             sections=sections,
-            operators=operator_changes(sections["kernels"].rows) if on_device else _host_changes(sections),
+            operators=_device_changes(sections, kernel_places) if on_device else _host_changes(sections),
             frequency={clock.side: clock.mhz for clock in frequency if clock.mhz},
             on_device=on_device,
             timed_phases=timed_phases,
@@ -160,6 +165,7 @@ class Evidence:
             times_whole=times_whole,
             edits=edits,
             kernel_facts=kernel_facts,
+            kernel_places=kernel_places,
             log=log,
             members={
                 (row.kind, row.phase, row.name): (row.member, row.delta_ns / NS_PER_MS, row.moved_ns / NS_PER_MS)
@@ -206,6 +212,14 @@ class Evidence:
     def host_operators(self) -> Mapping[str, Row]:
         """The rows of the section ``operators`` by name."""
         return {str(row["name"]): row for row in self.sections["operators"].rows}
+
+    @cached_property
+    def _places(self) -> Mapping[str, Sequence[Row]]:
+        return _grouped(self.kernel_places)
+
+    def kernels_in(self, name: str, phase: str | None) -> Sequence[Row]:
+        """The rows of an operator in one of several phases; none if they are unknown."""
+        return [row for row in self._places.get(name, ()) if row["phase"] == phase]
 
     @property
     def profile_change(self) -> float:
@@ -270,6 +284,12 @@ def operator_changes(rows: Sequence[Row]) -> tuple[OperatorChange, ...]:
     return tuple(sorted(changes, key=lambda change: (-abs(change.new - change.baseline), change.name)))
 
 
+def _device_changes(sections: Mapping[str, Section], places: Sequence[Row]) -> tuple[OperatorChange, ...]:
+    """The operators by what each place in the code that launches them runs: a mean over places tells little of one."""
+    placed = {row["name"] for row in places}
+    return operator_changes([*(row for row in sections["kernels"].rows if row["name"] not in placed), *places])
+
+
 def _grouped(rows: Iterable[Row]) -> dict[str, list[Row]]:
     """Rows by name."""
     grouped: dict[str, list[Row]] = defaultdict(list)
@@ -294,6 +314,7 @@ def _operator_change(name: str, rows: Sequence[Row]) -> OperatorChange:
         new_calls=after,
         on_both=any(row["presence"] == Presence.BOTH for row in rows)
         or {Presence.BASELINE_ONLY, Presence.NEW_ONLY} <= {row["presence"] for row in rows},
+        has_shapes=all(row.get("input_shapes") for row in rows),
         same_inputs=all(
             row["presence"] == Presence.BOTH and row.get("input_shapes") and row.get("baseline_elements") is None
             for row in rows

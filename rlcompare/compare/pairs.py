@@ -200,6 +200,24 @@ class Kernel(NamedTuple):
     new_ns_per_element: float | None
 
 
+class KernelPlace(NamedTuple):
+    name: str | None
+    input_shapes: str | None
+    input_dtypes: str | None
+    phase: str | None
+    host_op: str | None
+    in_baseline: bool
+    in_new: bool
+    baseline_ns: float | None
+    new_ns: float | None
+    baseline_calls: float | None
+    new_calls: float | None
+    baseline_busy_ns: float | None
+    new_busy_ns: float | None
+    baseline_elements: float | None
+    new_elements: float | None
+
+
 class KernelType(NamedTuple):
     name: str | None
     core_type: str | None

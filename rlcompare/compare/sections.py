@@ -189,6 +189,12 @@ def _kernels(maker: SectionMaker, rollups: Rollups) -> Section:
     return maker.timed("kernels", rollups.taken(pairs.Kernel), "kernel", keys=keys, note=note)
 
 
+def kernel_places(rollups: Rollups) -> tuple[Row, ...]:
+    """Rows like those of the section ``kernels``, of operators that several places in the code launch, by place."""
+    maker, keys = SectionMaker(rollups.rows(Measured)), ("input_shapes", "input_dtypes", "phase", "host_op")
+    return maker.timed("kernels", rollups.taken(pairs.KernelPlace), "kernel", keys=keys).rows
+
+
 def _efficiency(maker: SectionMaker, records: Sequence[pairs.Efficiency]) -> Section:
     """Kernels whose work is known. A row that a side lacks is unknown there: it may have had no shapes."""
     keys = ("work", "input_shapes", "input_dtypes")

@@ -23,7 +23,8 @@ SELECT s.side, s.divisor, s.op, s.category, s.core_type, m.loose,
        CASE WHEN m.loose THEN s.input_dtypes END AS input_dtypes,
        CASE WHEN m.loose THEN s.phase END AS phase,
        CASE WHEN m.loose THEN s.host_op END AS host_op,
-       s.calls, s.ns, s.max_ns, s.busy_ns, s.gap_ns, s.elements, s.input_shapes AS exact_shapes, s.input_dtypes AS exact_dtypes, s.work, s.at_most, s.flop, s.bytes, s.possible_flop,
+       s.calls, s.ns, s.max_ns, s.busy_ns, s.gap_ns, s.elements, s.input_shapes AS exact_shapes, s.input_dtypes AS exact_dtypes,
+       s.phase AS exact_phase, s.host_op AS exact_host_op, s.work, s.at_most, s.flop, s.bytes, s.possible_flop,
        s.input_formats, s.blocks, s.counted_ns, s.cube_ns, s.load_ns, s.l2_counted_ns, s.l2_hit_ns
 FROM c_kernel_sum AS s
 JOIN c_kernel_match AS m USING (op)

@@ -253,6 +253,30 @@ def test_operators_that_explain_the_change_beat_the_phase_that_holds_them(tmp_pa
     assert found_causes[0].share == pytest.approx(0.6)
 
 
+def test_the_figures_of_a_phase_are_its_own(tmp_path: Path) -> None:
+    """A kernel of 4 short calls in one phase and 4 long ones in another: those of the first get longer, or more."""
+    cases = {"old": (4, 4), "slower": (4, 24), "more": (20, 20)}
+    stores = {}
+    for name, (calls, time) in cases.items():
+        made = by_hand(tmp_path, name, (38 + time) * MS)
+        made.kernel(1, "gelu", calls, time * MS, phase="old_log_prob", shapes=None)
+        made.kernel(1, "gelu", 4, 38 * MS, phase="update_actor", shapes=None)
+        stores[name] = made.done()
+    (cause,) = compared(stores["old"], stores["slower"]).causes
+    assert cause.text == "gelu in old_log_prob takes 6.0 times as long per call, called 4 times per step as before."
+    (cause,) = compared(stores["old"], stores["more"]).causes
+    assert cause.text == "gelu in old_log_prob is called more often: 4 → 20 times per step, 16.00 ms more."
+
+
+def test_calls_of_unknown_inputs_are_not_told_from_their_time(tmp_path: Path) -> None:
+    """12 long calls, and 48 short ones that came: no call is slower or faster."""
+    old, new = by_hand(tmp_path, "old", 40 * MS), by_hand(tmp_path, "new", 46 * MS)
+    old.kernel(1, "copy", 12, 24 * MS, shapes=None).kernel(1, "Sort", 1, 16 * MS, shapes=None)
+    new.kernel(1, "copy", 60, 30 * MS, shapes=None).kernel(1, "Sort", 1, 16 * MS, shapes=None)
+    (cause,) = causes(old, new).causes
+    assert cause.text == "copy takes 6.00 ms more: 12 → 60 calls per step, 75 % less time per call on average."
+
+
 def test_more_calls_of_everything_is_workload(tmp_path: Path) -> None:
     old, new = by_hand(tmp_path, "old", 40 * MS), by_hand(tmp_path, "new", 50 * MS)
     for made, calls in ((old, 4), (new, 5)):
