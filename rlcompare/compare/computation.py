@@ -155,7 +155,7 @@ def _operator(evidence: Evidence, basis: Basis, name: str, parts: Mapping[int, P
         return
     amounts = whole(parts)
     rows: Sequence[Row] = evidence.kernels.get(name, ())
-    if main is not None and any(part.baseline or part.new for part in parts.values() if part is not main):
+    if main is not None and _elsewhere(main, parts) > 1 - SAME_PHASE:
         if in_phase := _in_phase(evidence, name, main):
             change, rows = in_phase
             fractions = _own_fractions(change)
@@ -255,6 +255,12 @@ def _place(name: str, main: Part | None, delta: float) -> str:
     if main is None:
         return short(name)
     return _mostly(name, main) if main.delta / delta < SAME_PHASE else f"{short(name)} in {short(main.phase)}"
+
+
+def _elsewhere(main: Part, parts: Mapping[int, Part]) -> float:
+    """The part of an operator's time, of both sides together, that is in other phases."""
+    time = fsum(part.baseline + part.new for part in parts.values())
+    return 1 - (main.baseline + main.new) / time
 
 
 def _mostly(name: str, main: Part) -> str:

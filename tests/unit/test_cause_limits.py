@@ -76,11 +76,17 @@ def test_a_rank_that_holds_four_fifths_of_a_cause_is_named(own: float, named: bo
     assert find_causes(found)[0][0].text.endswith(", most of it on rank 1.") == named
 
 
+def test_figures_of_all_phases_are_not_those_of_one() -> None:
+    """The phase holds all of the change; the calls and their time are known over both phases alone."""
+    account: Account = {("compute", "p", "a"): (50.0, 150.0), ("compute", "q", "a"): (50.0, 50.0)}
+    change = OperatorChange("a", 100.0, 200.0, 0.0, 0.0, 100.0, 4.0, 4.0, True)
+    (cause,), _ = find_causes(replace(evidence_of(account), operators=(change,)))
+    assert cause.text == "a (mostly in p) takes 2.0 times as long per call, called 4 times per step as before."
+
+
 @pytest.mark.parametrize(("main", "words"), [(98.5, "a (mostly in p)"), (99.5, "a in p")])
 def test_a_phase_with_less_than_all_of_an_operator_is_most_of_it(main: float, words: str) -> None:
-    account: Account = {
-        ("compute", "p", "a"): (50.0, 50.0 + main), ("compute", "q", "a"): (50.0, 150.0 - main),
-    }  # fmt: skip
+    account: Account = {("compute", "p", "a"): (100.0, 100.0 + main), ("compute", "q", "a"): (0.0, 100.0 - main)}
     change = OperatorChange("a", 100.0, 200.0, 0.0, 0.0, 100.0, 4.0, 4.0, True)
     (cause,), _ = find_causes(replace(evidence_of(account), operators=(change,)))
     assert cause.text.startswith(words)
