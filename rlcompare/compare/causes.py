@@ -18,6 +18,7 @@ from rlcompare.compare.computation import computation
 from rlcompare.compare.evidence import Evidence, number
 from rlcompare.compare.log_reasons import log_reasons
 from rlcompare.compare.odd_module import module_alone
+from rlcompare.compare.overall import rank_headline
 from rlcompare.compare.parts import TIMER, Basis, Candidate, basis_of, member_of
 from rlcompare.compare.places import places
 from rlcompare.compare.steps_and_ranks import lone_steps
@@ -89,7 +90,8 @@ def find_causes(evidence: Evidence) -> tuple[tuple[Cause, ...], Unexplained | No
 def _is_of_lone_steps(evidence: Evidence) -> bool:
     """Whether the mean over the steps of a profile changed because of steps that one side alone has."""
     steps = evidence.sections.get("steps")
-    return steps is not None and bool(lone_steps(steps, evidence.headline))
+    of_rank = evidence.metrics.get(rank_headline(tuple(evidence.metrics.values())))
+    return steps is not None and bool(lone_steps(steps, evidence.headline, of_rank))
 
 
 class _Choice:

@@ -58,7 +58,8 @@ def compare_runs(baseline: SideInput, new: SideInput, options: CompareOptions | 
         by_name = {delta.metric: delta for delta in overall}
         profile, headline = profile_headline(overall), headline_of(overall)
         edits = edits_of(rollups)
-        sections = make_sections(rollups, overall, env, rank_headline(overall), edits)
+        of_rank = rank_headline(overall)
+        sections = make_sections(rollups, overall, env, of_rank, edits)
         timers = rollups.rows(records.TrainingPhase)
         events = run_events(rollups.rows(records.RunSeries), rollups.rows(records.TimerPart))
         (match,) = rollups.rows(records.KernelMatchSummary)
@@ -127,7 +128,7 @@ def compare_runs(baseline: SideInput, new: SideInput, options: CompareOptions | 
                     *copies_found(rollups.copies),
                     *apart,
                     *order_findings(sides, by_name.get(headline)),
-                    *lone_steps_found(sections["steps"], by_name.get(headline)),
+                    *lone_steps_found(sections["steps"], by_name.get(headline), by_name.get(of_rank)),
                 ],
             ),
             sections=sections,

@@ -9,7 +9,7 @@ from math import fsum
 from rlcompare.compare import pairs
 from rlcompare.compare.evidence import number, signed
 from rlcompare.compare.names import kind_of
-from rlcompare.compare.overall import mean
+from rlcompare.compare.overall import PATH, mean
 from rlcompare.compare.records import Rank, Step
 from rlcompare.compare.rows import K, S, SectionMaker, grouped, matched_share
 from rlcompare.model.diff import Delta, Finding, Row, Section
@@ -66,7 +66,9 @@ def steps_section(maker: SectionMaker, records: Sequence[Step], headline: str) -
             new_free_ns=new and new.free_ns,
         )
         rows.append(maker.timed_row(pair, "", ("position",)))
-    return Section("steps", "ms", ("position",), matched_share(rows), "Steps are paired by position.", tuple(rows))
+    same = all(row["baseline_step"] == row["new_step"] for row in rows if row["presence"] == Presence.BOTH)
+    note = f"Steps are paired by {'number' if same else 'position'}."
+    return Section("steps", "ms", ("position",), matched_share(rows), note, tuple(rows))
 
 
 def few_steps(steps: Section) -> list[str]:
@@ -82,18 +84,22 @@ def few_steps(steps: Section) -> list[str]:
     return []
 
 
-def lone_steps(steps: Section, headline: Delta | None) -> tuple[Row, ...]:
+def lone_steps(steps: Section, headline: Delta | None, of_rank: Delta | None) -> tuple[Row, ...]:
     """The steps that one side alone has, if those of both sides hardly changed, or changed in the other direction: the
     mean changed because of these.
 
     None if the headline is not the time of the profile's steps.
+
+    Args:
+        of_rank: the time of the section ``steps`` (``overall.rank_headline``), as a mean over steps.
     """
-    change = headline.delta if headline is not None and headline.metric.startswith("time.") else None
+    if headline is None or of_rank is None or headline.metric not in (PATH, of_rank.metric):
+        return ()
     alone = tuple(row for row in steps.rows if row["presence"] != Presence.BOTH)
     known = _changes_on_both(steps)
-    if not alone or not known or not change:
+    if not alone or not known or not of_rank.delta:
         return ()
-    return alone if fsum(known) / len(known) / change < LEAST_ON_BOTH else ()
+    return alone if fsum(known) / len(known) / of_rank.delta < LEAST_ON_BOTH else ()
 
 
 def _changes_on_both(steps: Section) -> list[float]:
@@ -102,21 +108,31 @@ def _changes_on_both(steps: Section) -> list[float]:
     return [delta for delta in changes if delta is not None]
 
 
-def lone_steps_found(steps: Section, headline: Delta | None) -> Iterator[Finding]:
+def lone_steps_found(steps: Section, headline: Delta | None, of_rank: Delta | None) -> Iterator[Finding]:
     """A caution where steps that one side alone has make the change (``lone_steps``)."""
-    if (alone := lone_steps(steps, headline)) and headline is not None and headline.delta is not None:
-        where = "baseline" if alone[0]["presence"] == Presence.BASELINE_ONLY else "new side"
-        listed = ", ".join(str(row["name"]) for row in alone[:FEW]) + (" …" if len(alone) > FEW else "")
-        known, little = _changes_on_both(steps), LEAST_ON_BOTH * abs(headline.delta)
-        shared = fsum(known) / len(known)
-        took = "took about the same time" if abs(shared) < little else f"changed by {signed(shared)}"
-        took += " on average" if max(map(abs, known)) >= little and len(known) > 1 else ""
-        text = (
-            f"The steps that both sides have {took}. The mean changed by {signed(headline.delta)} because only the"
-            f" {where} has {'steps' if len(alone) > 1 else 'step'} {listed}: it has no cause. Compare the same steps"
-            " with --step."
-        )
-        yield Finding("lone_steps", None, None, Severity.CAUTION, text)
+    alone = lone_steps(steps, headline, of_rank)
+    if not alone or of_rank is None or of_rank.delta is None:
+        return
+    known, little = _changes_on_both(steps), LEAST_ON_BOTH * abs(of_rank.delta)
+    shared = fsum(known) / len(known)
+    took = "took about the same time" if abs(shared) < little else f"changed by {signed(shared)}"
+    took += " on average" if max(map(abs, known)) >= little and len(known) > 1 else ""
+    start = "" if headline is None or headline.metric == of_rank.metric else f"By {of_rank.metric}: "
+    where = " and ".join(
+        f"only the {words} has {_listed(found)}"
+        for words, presence in (("baseline", Presence.BASELINE_ONLY), ("new side", Presence.NEW_ONLY))
+        if (found := [str(row["name"]) for row in alone if row["presence"] == presence])
+    )
+    text = (
+        f"{start}The steps that both sides have {took}. The mean changed by {signed(of_rank.delta)} because {where}: it"
+        " has no cause. Compare the same steps with --step."
+    )
+    yield Finding("lone_steps", None, None, Severity.CAUTION, text)
+
+
+def _listed(steps: Sequence[str]) -> str:
+    listed = ", ".join(steps[:FEW]) + (" …" if len(steps) > FEW else "")
+    return f"{'steps' if len(steps) > 1 else 'step'} {listed}"
 
 
 def ranks_section(maker: SectionMaker, records: Sequence[Rank], headline: str) -> Section:

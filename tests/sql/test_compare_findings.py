@@ -264,6 +264,40 @@ def test_how_the_steps_of_both_sides_changed_is_said(
     assert found.startswith(f"The steps that both sides have {took}. The mean changed by +")
 
 
+@pytest.mark.parametrize(
+    ("baseline", "new", "pairs", "said"),
+    [
+        ((3, 4, 5), (4, 5), [(3, None), (4, 4), (5, 5)], "only the baseline has step 3"),
+        (
+            (3, 4, 5, 7),
+            (4, 5, 6, 7),
+            [(3, None), (4, 4), (5, 5), (None, 6), (7, 7)],
+            "only the baseline has step 3 and only the new side has step 6",
+        ),
+        ((3, 4, 5), (5, 6, 7), [(3, 5), (4, 6), (5, 7)], ""),
+        ((1, 2), (101, 102), [(1, 101), (2, 102)], ""),
+    ],
+)
+def test_steps_pair_by_number_where_the_sides_share_most(
+    tmp_path: Path,
+    baseline: tuple[int, ...],
+    new: tuple[int, ...],
+    pairs: list[tuple[int | None, int | None]],
+    said: str,
+) -> None:
+    """Each step takes 10 ms more than the one before it, on both sides."""
+    paths = []
+    for name, steps in (("baseline", baseline), ("new", new)):
+        made = RollupStore(tmp_path / f"{name}.duckdb").capture()
+        for step in steps:
+            made.step(step).time(step, (step % 100) * 10 * MS).kernel(step, "MatMul", 10, (step % 100) * 10 * MS)
+        paths.append(made.done())
+    diff = compared(*paths)
+    assert [(row["baseline_step"], row["new_step"]) for row in diff.sections["steps"].rows] == pairs
+    found = [finding.message for finding in diff.quality if finding.key == "lone_steps"]
+    assert [said in text for text in found] == ([True] if said else [])
+
+
 def test_a_change_in_the_steps_of_both_sides_has_a_cause(tmp_path: Path) -> None:
     paths = []
     for name, steps in (("baseline", (60, 60)), ("new", (90, 90, 90))):
