@@ -21,7 +21,7 @@ from rlcompare.compare.odd_module import module_alone
 from rlcompare.compare.overall import rank_headline
 from rlcompare.compare.parts import TIMER, Basis, Candidate, basis_of, member_of
 from rlcompare.compare.places import places
-from rlcompare.compare.steps_and_ranks import lone_steps
+from rlcompare.compare.steps_and_ranks import on_one_side
 from rlcompare.compare.waits import waits
 from rlcompare.model.diff import Cause, Row, Unexplained
 
@@ -58,14 +58,14 @@ MOST = 8
 def find_causes(evidence: Evidence) -> tuple[tuple[Cause, ...], Unexplained | None]:
     """The causes, the main one first, and what they leave unexplained; none if the headline hardly moved.
 
-    Times per step of an unknown number of steps have no cause, nor has what other steps on one side make of the mean,
-    nor a profile of which one side alone lost a part, or that lost rows: what was lost looks like less work.
+    Times per step of an unknown number of steps have no cause, nor has what other steps or ranks on one side make of
+    the mean, nor a profile of which one side alone lost a part, or that lost rows: what was lost looks like less work.
     """
     basis = basis_of(evidence)
     if basis is None:
         return (), None
     is_whole = evidence.times_whole or any(part.kind == TIMER for part in basis.parts)
-    if not basis.parts or not is_whole or not evidence.steps_known or _is_of_lone_steps(evidence):
+    if not basis.parts or not is_whole or not evidence.steps_known or _is_of_one_side(evidence):
         return (), Unexplained(1.0, basis.change)
     choice = _Choice(evidence, basis)
     choice.take_all(of_one_side(evidence, basis))
@@ -87,11 +87,11 @@ def find_causes(evidence: Evidence) -> tuple[tuple[Cause, ...], Unexplained | No
     return tuple(chosen), Unexplained(few.rest / basis.change, few.rest)
 
 
-def _is_of_lone_steps(evidence: Evidence) -> bool:
-    """Whether the mean over the steps of a profile changed because of steps that one side alone has."""
-    steps = evidence.sections.get("steps")
+def _is_of_one_side(evidence: Evidence) -> bool:
+    """Whether the mean over the steps or ranks of a profile changed because of some that one side alone has."""
     of_rank = evidence.metrics.get(rank_headline(tuple(evidence.metrics.values())))
-    return steps is not None and bool(lone_steps(steps, evidence.headline, of_rank))
+    sections = (evidence.sections.get(name) for name in ("steps", "ranks"))
+    return any(section is not None and on_one_side(section, evidence.headline, of_rank) for section in sections)
 
 
 class _Choice:

@@ -21,7 +21,7 @@ from rlcompare.compare.sequences import edits_of
 from rlcompare.compare.series import thinned_series
 from rlcompare.compare.sides import environments, make_sides
 from rlcompare.compare.stability import symptoms_of
-from rlcompare.compare.steps_and_ranks import lone_steps_found
+from rlcompare.compare.steps_and_ranks import lone_found
 from rlcompare.compare.timeline import timeline_of
 from rlcompare.compare.timers import training_log
 from rlcompare.compare.training import have_phases, rare_phases
@@ -128,7 +128,8 @@ def compare_runs(baseline: SideInput, new: SideInput, options: CompareOptions | 
                     *copies_found(rollups.copies),
                     *apart,
                     *order_findings(sides, by_name.get(headline)),
-                    *lone_steps_found(sections["steps"], by_name.get(headline), by_name.get(of_rank)),
+                    *lone_found(sections["steps"], by_name.get(headline), by_name.get(of_rank)),
+                    *lone_found(sections["ranks"], by_name.get(headline), by_name.get(of_rank)),
                 ],
             ),
             sections=sections,

@@ -84,55 +84,56 @@ def few_steps(steps: Section) -> list[str]:
     return []
 
 
-def lone_steps(steps: Section, headline: Delta | None, of_rank: Delta | None) -> tuple[Row, ...]:
-    """The steps that one side alone has, if those of both sides hardly changed, or changed in the other direction: the
-    mean changed because of these.
+def on_one_side(section: Section, headline: Delta | None, of_rank: Delta | None) -> tuple[Row, ...]:
+    """The steps, or ranks, that one side alone has, if those of both sides hardly changed, or changed in the other
+    direction: the mean changed because of these.
 
     None if the headline is not the time of the profile's steps.
 
     Args:
-        of_rank: the time of the section ``steps`` (``overall.rank_headline``), as a mean over steps.
+        section: ``steps`` or ``ranks``.
+        of_rank: the time of its rows (``overall.rank_headline``), as a mean over them.
     """
     if headline is None or of_rank is None or headline.metric not in (PATH, of_rank.metric):
         return ()
-    alone = tuple(row for row in steps.rows if row["presence"] != Presence.BOTH)
-    known = _changes_on_both(steps)
+    alone = tuple(row for row in section.rows if row["presence"] != Presence.BOTH)
+    known = _changes_on_both(section)
     if not alone or not known or not of_rank.delta:
         return ()
     return alone if fsum(known) / len(known) / of_rank.delta < LEAST_ON_BOTH else ()
 
 
-def _changes_on_both(steps: Section) -> list[float]:
-    """The changes of the steps that both sides have, in ms."""
-    changes = (number(row["delta"]) for row in steps.rows if row["presence"] == Presence.BOTH)
+def _changes_on_both(section: Section) -> list[float]:
+    """The changes of the steps, or ranks, that both sides have, in ms."""
+    changes = (number(row["delta"]) for row in section.rows if row["presence"] == Presence.BOTH)
     return [delta for delta in changes if delta is not None]
 
 
-def lone_steps_found(steps: Section, headline: Delta | None, of_rank: Delta | None) -> Iterator[Finding]:
-    """A caution where steps that one side alone has make the change (``lone_steps``)."""
-    alone = lone_steps(steps, headline, of_rank)
+def lone_found(section: Section, headline: Delta | None, of_rank: Delta | None) -> Iterator[Finding]:
+    """A caution where steps, or ranks, that one side alone has make the change (``on_one_side``)."""
+    alone = on_one_side(section, headline, of_rank)
     if not alone or of_rank is None or of_rank.delta is None:
         return
-    known, little = _changes_on_both(steps), LEAST_ON_BOTH * abs(of_rank.delta)
+    known, little = _changes_on_both(section), LEAST_ON_BOTH * abs(of_rank.delta)
     shared = fsum(known) / len(known)
     took = "took about the same time" if abs(shared) < little else f"changed by {signed(shared)}"
     took += " on average" if max(map(abs, known)) >= little and len(known) > 1 else ""
     start = "" if headline is None or headline.metric == of_rank.metric else f"By {of_rank.metric}: "
     where = " and ".join(
-        f"only the {words} has {_listed(found)}"
+        f"only the {words} has {_listed(section.name, found)}"
         for words, presence in (("baseline", Presence.BASELINE_ONLY), ("new side", Presence.NEW_ONLY))
         if (found := [str(row["name"]) for row in alone if row["presence"] == presence])
     )
     text = (
-        f"{start}The steps that both sides have {took}. The mean changed by {signed(of_rank.delta)} because {where}: it"
-        " has no cause. Compare the same steps with --step."
+        f"{start}The {section.name} that both sides have {took}. The mean changed by {signed(of_rank.delta)} because"
+        f" {where}: it has no cause. Compare the same {section.name} with --{section.name.removesuffix('s')}."
     )
-    yield Finding("lone_steps", None, None, Severity.CAUTION, text)
+    yield Finding(f"lone_{section.name}", None, None, Severity.CAUTION, text)
 
 
-def _listed(steps: Sequence[str]) -> str:
-    listed = ", ".join(steps[:FEW]) + (" …" if len(steps) > FEW else "")
-    return f"{'steps' if len(steps) > 1 else 'step'} {listed}"
+def _listed(what: str, names: Sequence[str]) -> str:
+    listed = ", ".join(names[:FEW]) + (" …" if len(names) > FEW else "")
+    return f"{'steps' if len(names) > 1 else 'step'} {listed}" if what == "steps" else listed
 
 
 def ranks_section(maker: SectionMaker, records: Sequence[Rank], headline: str) -> Section:

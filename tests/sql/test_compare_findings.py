@@ -298,6 +298,25 @@ def test_steps_pair_by_number_where_the_sides_share_most(
     assert [said in text for text in found] == ([True] if said else [])
 
 
+@pytest.mark.parametrize(("shared", "said"), [(60, True), (90, False)])
+def test_a_mean_that_other_ranks_changed_has_no_cause(tmp_path: Path, shared: int, said: bool) -> None:
+    """Rank 1, which takes longer, has no profile on the new side; the same of both sides, or slower as well."""
+    paths = []
+    for name, times in (("baseline", (60, 100)), ("new", (shared,))):
+        made = RollupStore(tmp_path / f"{name}.duckdb")
+        for rank, compute in enumerate(times):
+            made.capture(rank, rank).step(1, rank).time(1, compute * MS, capture=rank)
+            made.kernel(1, "MatMul", 10, compute * MS, rank)
+        paths.append(made.done())
+    diff = compared(*paths)
+    found = [finding.message for finding in diff.quality if finding.key == "lone_ranks"]
+    text = "The ranks that both sides have took about the same time. The mean changed by −20.00 ms because only the"
+    assert found == (
+        [f"{text} baseline has rank 1: it has no cause. Compare the same ranks with --rank."] if said else []
+    )
+    assert (diff.causes == ()) == said
+
+
 def test_a_change_in_the_steps_of_both_sides_has_a_cause(tmp_path: Path) -> None:
     paths = []
     for name, steps in (("baseline", (60, 60)), ("new", (90, 90, 90))):
