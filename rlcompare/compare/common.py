@@ -321,10 +321,18 @@ def clock(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
         )
         yield Candidate("frequency", amounts, text, "kernel_types", both[0].name)
     elif all(change.same_inputs or not change.size for change in both) and not _has_other_inputs(evidence):
-        where, direction = _where_all_slowed(evidence, basis, amounts) or ("as a whole", direction)
+        of_rank = _where_all_slowed(evidence, basis, amounts)
+        where, direction = of_rank or ("as a whole", f"{direction}{_on_path(basis, amounts, factor)}")
         what = "kernels" if evidence.on_device else "operators"
         text = f"Computation {where} is {direction}: most {what} by about the same factor, none stands out."
         yield Candidate("compute", amounts, text, "kernel_types", both[0].name)
+
+
+def _on_path(basis: Basis, amounts: Mapping[int, float], factor: float) -> str:
+    """A clause where the parts changed on the critical path by another factor than as a mean over ranks."""
+    baseline = fsum(basis.parts[place].baseline for place in amounts)
+    found = percent(1 + fsum(amounts.values()) / baseline) if basis.ranks and baseline else percent(factor)
+    return "" if found == percent(factor) else f" on average over ranks, and {found} on the critical path"
 
 
 def _where_all_slowed(evidence: Evidence, basis: Basis, amounts: Mapping[int, float]) -> tuple[str, str] | None:

@@ -333,7 +333,7 @@ def _slower(change: OperatorChange, place: str) -> str:
     before, after = count(change.baseline_calls), count(change.new_calls)
     times_called = "once" if after == "1" else f"{after} times"
     calls = f", called {times_called} per step {'as before' if before == after else f'instead of {before}'}"
-    per = "per input element" if change.size else "per call"
+    per = f"per {'FLOP' if change.by_flop else 'input element'}" if change.size else "per call"
     if change.same_inputs:
         per = "per call for the same inputs"
     return f"{place} takes {times(change.factor)} {per}{calls}"
@@ -353,10 +353,11 @@ def _split(change: OperatorChange, reasons: Mapping[str, float], delta: float) -
         mean = (change.new / change.new_calls) / (change.baseline / change.baseline_calls)
         per_call = f", {times(mean)} per call on average" if abs(mean - 1) >= LEAST_MEAN else ""
         return f"{before} → {after} calls per step{per_call}"
+    unit = ("FLOP" if change.by_flop else "element") if change.size else "call"
     more_calls = change.new_calls > change.baseline_calls
     other = "" if more_calls == (reasons["operator_calls"] * delta > 0) else "another mix of "
     words = {
-        "operator_slower": f"for the time per {'element' if change.size else 'call'} ({times(change.factor)})",
+        "operator_slower": f"for the time per {unit} ({times(change.factor)})",
         "operator_calls": f"for {other}calls ({before} → {after})",
         "workload": f"for {'larger' if change.size > 0 else 'smaller'} inputs",
     }

@@ -46,6 +46,7 @@ class OperatorChange:
         on_both: whether both sides run it.
         has_shapes: whether the input shapes of all of it are known.
         same_inputs: whether all of it was matched by equal input shapes.
+        by_flop: whether ``size`` is by floating-point operations; else by elements of inputs.
         shown: change of the part of its time that no kernel before it hides; None if unknown.
     """
 
@@ -60,6 +61,7 @@ class OperatorChange:
     on_both: bool
     has_shapes: bool = False
     same_inputs: bool = False
+    by_flop: bool = False
     shown: float | None = None
 
     @property
@@ -319,6 +321,7 @@ def _operator_change(name: str, rows: Sequence[Row]) -> OperatorChange:
             row["presence"] == Presence.BOTH and row.get("input_shapes") and row.get("baseline_elements") is None
             for row in rows
         ),
+        by_flop=all(map(_has_flop, rows)),
         shown=None if None in shown else _total(shown),
     )
 
@@ -347,20 +350,26 @@ def _total(values: Iterable[float | None]) -> float:
 
 
 def _by_size(row: Row) -> float:
-    """The part of a change in time per call that larger inputs explain: proportional to elements, at most all of it.
+    """The part of a change in time per call that larger inputs explain, at most all of it.
 
-    0 if elements, calls or times per call are unknown on either side.
+    Proportional to the floating-point operations where both sides know them, else to the elements of the inputs; 0 if
+    these, the calls or the time per call are unknown on either side.
     """
-    names = ("baseline_elements", "new_elements", "baseline_calls", "new_calls", "baseline_per_call_ms")
-    elements, new_elements, calls, new_calls, per_call = (number(row.get(name)) for name in names)
+    size = "flop" if _has_flop(row) else "elements"
+    names = (f"baseline_{size}", f"new_{size}", "baseline_calls", "new_calls", "baseline_per_call_ms")
+    before, after, calls, new_calls, per_call = (number(row.get(name)) for name in names)
     found = number(row.get("delta_per_call_ms"))
-    if not elements or not new_elements or not calls or not new_calls or per_call is None or found is None:
+    if not before or not after or not calls or not new_calls or per_call is None or found is None:
         return 0.0
-    growth = (new_elements / new_calls) / (elements / calls) - 1
+    growth = (after / new_calls) / (before / calls) - 1
     expected = new_calls * per_call * growth
     if expected * found <= 0:
         return 0.0
     return min(expected, found) if found > 0 else max(expected, found)
+
+
+def _has_flop(row: Row) -> bool:
+    return all(number(row.get(f"{side}_flop")) for side in SIDES)
 
 
 def _class(row: Row) -> str:

@@ -216,6 +216,8 @@ class KernelPlace(NamedTuple):
     new_busy_ns: float | None
     baseline_elements: float | None
     new_elements: float | None
+    baseline_flop: float | None
+    new_flop: float | None
 
 
 class KernelType(NamedTuple):

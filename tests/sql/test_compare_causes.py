@@ -355,6 +355,18 @@ def test_larger_inputs_are_told_from_slower_kernels(tmp_path: Path) -> None:
     assert found(diff, "kernels", "MatMul")["input_shapes"] == "*,64"
 
 
+def test_the_work_of_a_matrix_product_is_what_it_computes(tmp_path: Path) -> None:
+    """Twice the rows of one input: 1.5 times the elements, and twice the operations in twice the time."""
+    old, new = by_hand(tmp_path, "old", 10 * MS), by_hand(tmp_path, "new", 20 * MS)
+    known = {"work": "gemm", "at_most": False}
+    old.kernel(1, "MatMul", 1, 10 * MS, shapes="64,64;64,64", elements=8192.0, flop=2 * 64**3, **known)
+    new.kernel(1, "MatMul", 1, 20 * MS, shapes="128,64;64,64", elements=12288.0, flop=4 * 64**3, **known)
+    stores = old.done(), new.done()
+    for pair in (stores, stores[::-1]):
+        (cause,) = compared(*pair).causes
+        assert (cause.what, cause.delta_ms) == ("workload", pytest.approx(10.0 if pair is stores else -10.0))
+
+
 def test_what_made_up_for_a_part_of_the_change_comes_last(tmp_path: Path) -> None:
     """The step got 20 ms faster; MatMul took 5 ms more, in more calls of half the elements."""
     old, new = by_hand(tmp_path, "old", 100 * MS), by_hand(tmp_path, "new", 80 * MS)

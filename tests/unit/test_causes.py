@@ -11,7 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rlcompare.compare.causes import find_causes
+from rlcompare.compare.common import clock
 from rlcompare.compare.evidence import Evidence, OperatorChange
+from rlcompare.compare.parts import Basis, Part
 from rlcompare.model.diff import Cause, Delta, Row, Section, Unexplained
 from rlcompare.model.words import Polarity, Presence
 
@@ -272,6 +274,20 @@ def test_a_twentieth_of_the_change_is_worth_naming(sync: float, named: bool) -> 
     account |= {("compute", None, f"k{number}"): (5.0, 6.0) for number in range(11)}
     account |= {("comm", None, f"kind {number}"): (5.0, 5.0 + (19 - sync) / 11) for number in range(11)}
     assert [cause.row for cause in causes_of(account)[0]] == (["k", "aten::item"] if named else ["k"])
+
+
+@pytest.mark.parametrize(
+    ("ranks", "words"),
+    [(0, "is 20 % slower: most"), (2, "is 20 % slower on average over ranks, and 40 % on the critical path: most")],
+)
+def test_computation_that_is_slower_on_the_path_than_on_average_says_both(ranks: int, words: str) -> None:
+    evidence = computed(*((name, 10.0, 12.0, 0.0, 0.0) for name in "abcd"))
+    factor = 1.4 if ranks else 1.2
+    parts = tuple(Part("compute", None, name, 10.0, 10.0 * factor, mean_delta=2.0) for name in "abcd")
+    basis = Basis(sum(part.delta for part in parts), parts, ranks=ranks)
+    (found,) = clock(evidence, basis)
+    assert isinstance(found.text, str)
+    assert found.text.startswith(f"Computation as a whole {words} kernels")
 
 
 def test_what_one_cause_explains_is_in_no_other() -> None:
