@@ -9,6 +9,7 @@ from rlcompare.compare.causes import Evidence, find_causes
 from rlcompare.compare.comparability import are_steps_known, assess
 from rlcompare.compare.equal_work import with_work
 from rlcompare.compare.inputs import CompareOptions, SideInput
+from rlcompare.compare.outlasting import outlasting_found
 from rlcompare.compare.overall import headline_of, overall_metrics, profile_headline, rank_headline
 from rlcompare.compare.pictures import make_pictures
 from rlcompare.compare.quality import quality_findings
@@ -127,6 +128,7 @@ def compare_runs(baseline: SideInput, new: SideInput, options: CompareOptions | 
                     *same_found(rollups.shared),
                     *copies_found(rollups.copies),
                     *apart,
+                    *outlasting_found(by_name),
                     *order_findings(sides, by_name.get(headline)),
                     *lone_found(sections["steps"], by_name.get(headline), by_name.get(of_rank)),
                     *lone_found(sections["ranks"], by_name.get(headline), by_name.get(of_rank)),

@@ -54,6 +54,11 @@ HEADLINES = (PATH, "time.step", "time.device_span", "time.comm", "time.phases")
 """The headline metric is the first that both sides have. A single rank has no path. Without kernels only communication
 is known; without any device data (level_none) only the phases on the host."""
 
+_OF_HOST = (PATH, "time.step")
+"""The headline metrics that follow the host's steps."""
+
+OUTLASTS = 1.1
+"""How many times the host's step the device must work for it for the step's time to be another."""
 
 _LARGEST = 1e300
 
@@ -182,8 +187,32 @@ def rank_headline(deltas: Sequence[Delta]) -> str:
 
 
 def _first_known(deltas: Sequence[Delta], metrics: Sequence[str]) -> str:
-    known = {delta.metric for delta in deltas if delta.delta is not None}
-    return next((metric for metric in metrics if metric in known), "time.device_span")
+    known = {delta.metric: delta for delta in deltas}
+    able = (metric for metric in headlines(known) if metric in metrics and metric in known)
+    return next((metric for metric in able if known[metric].delta is not None), "time.device_span")
+
+
+def headlines(deltas: Mapping[str, Delta]) -> Sequence[str]:
+    """``HEADLINES``, without those that follow the host's steps if the device works longer than these last.
+
+    Args:
+        deltas: the overall metrics, by id.
+    """
+    if any(outlasts(deltas, side) for side in SIDES):
+        return [metric for metric in HEADLINES if metric not in _OF_HOST]
+    return HEADLINES
+
+
+def outlasts(deltas: Mapping[str, Delta], side: SideName) -> bool:
+    """Whether the device works longer for a step than the step lasts on the host: then that is not the step's time.
+
+    So it is in a profile of few steps at whose end nothing waits for the device.
+    """
+    step, compute, comm = (
+        getattr(deltas[metric], side) if metric in deltas else None
+        for metric in ("time.step", "time.compute", "time.exposed_comm")
+    )
+    return bool(step and compute and compute + (comm or 0.0) > OUTLASTS * step)
 
 
 def _add_times(overall: Overall, times: Sequence[TimeSample]) -> None:

@@ -253,8 +253,23 @@ def _measured(evidence: Evidence, metric: str, change: float) -> tuple[Part, ...
         if row["delta"] is not None
     )
     if metric != "time.comm" and abs(total(parts) - change) > MISMATCH * abs(change):
-        return ()
-    return parts
+        parts = _of_span(evidence) if metric == "time.device_span" else ()
+    return parts if metric == "time.comm" or abs(total(parts) - change) <= MISMATCH * abs(change) else ()
+
+
+def _of_span(evidence: Evidence) -> tuple[Part, ...]:
+    """The span of the device where the account divides the host's steps: its kernels, and the rest without names."""
+    kernels = (Part(COMPUTE, None, name, *_busy(rows)) for name, rows in evidence.kernels.items())
+    rest = {"time.exposed_comm": ("comm", "communication"), "time.free": (FREE, FREE)}
+    found = ((kind, evidence.metrics[metric]) for metric, kind in rest.items() if metric in evidence.metrics)
+    others = (Part(kind, None, name, time.baseline or 0.0, time.new or 0.0) for (kind, name), time in found)
+    return (*kernels, *others)
+
+
+def _busy(kernels: Sequence[Row]) -> tuple[float, float]:
+    """The time of kernels that no kernel before them hides, on each side, in ms."""
+    baseline, new = (fsum(number(row.get(f"{side}_busy_ms")) or 0.0 for row in kernels) for side in SIDES)
+    return baseline, new
 
 
 _Key = tuple[str, str | None, str]

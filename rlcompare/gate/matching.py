@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 
 from rlcompare.compare.aggregates import MEASURES, aggregated, is_measure
 from rlcompare.compare.names import is_exact
-from rlcompare.compare.overall import HEADLINES, SPEED
+from rlcompare.compare.overall import SPEED, headlines
 from rlcompare.gate.vocabulary import RANKS, is_known, measures_of, mistyped_for
 from rlcompare.model.diff import METRICS_LEFT_OUT, Delta, Diff
 from rlcompare.model.verdict import HEADLINE, Rule
@@ -63,10 +63,11 @@ def _resolved(metric: str, diff: Diff) -> str:
 
 def _headline(diff: Diff) -> str:
     """The headline metric of the baseline. A new side without it must not pass by another metric."""
+    able = (SPEED, *headlines({delta.metric: delta for delta in diff.overall}))
     for side in SIDES:
         values = ((delta.metric, delta.value(side)) for delta in diff.overall)
         known = {metric for metric, value in values if value is not None and math.isfinite(value)}
-        found = next((metric for metric in (SPEED, *HEADLINES) if metric in known), None)
+        found = next((metric for metric in able if metric in known), None)
         if found:
             return found
     return diff.headline

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -253,6 +254,22 @@ def test_operators_that_explain_the_change_beat_the_phase_that_holds_them(tmp_pa
     assert found_causes[0].share == pytest.approx(0.6)
 
 
+@pytest.mark.parametrize("times", [(7, 9), (9, 7)])
+def test_a_device_that_goes_on_after_the_step_is_judged_by_its_own_time(tmp_path: Path, times: tuple[int, int]) -> None:
+    """The host's step takes 1 ms on both sides, as nothing waits for the device at its end."""
+    stores = []
+    for name, compute in zip(("old", "new"), times, strict=True):
+        made = RollupStore(tmp_path / f"{name}.duckdb").capture().step(1, wall=MS)
+        made.time(1, compute * MS, exposed=MS, comm=MS, free=MS, step_ns=MS)
+        stores.append(made.kernel(1, "MatMul", 4, (compute - 3) * MS).kernel(1, "Sort", 1, 3 * MS).done())
+    diff = compared(*stores)
+    assert diff.headline == "time.device_span"
+    (cause,) = diff.causes
+    assert (cause.row, cause.share) == ("MatMul", pytest.approx(1.0))
+    said = [finding.message for finding in diff.quality if finding.key == "outlasting"]
+    assert [text.split(":")[0] for text in said] == ["Baseline", "New side"]
+
+
 def test_the_figures_of_a_phase_are_its_own(tmp_path: Path) -> None:
     """A kernel of 4 short calls in one phase and 4 long ones in another: those of the first get longer, or more."""
     cases = {"old": (4, 4), "slower": (4, 24), "more": (20, 20)}
@@ -358,7 +375,7 @@ def test_larger_inputs_are_told_from_slower_kernels(tmp_path: Path) -> None:
 def test_the_work_of_a_matrix_product_is_what_it_computes(tmp_path: Path) -> None:
     """Twice the rows of one input: 1.5 times the elements, and twice the operations in twice the time."""
     old, new = by_hand(tmp_path, "old", 10 * MS), by_hand(tmp_path, "new", 20 * MS)
-    known = {"work": "gemm", "at_most": False}
+    known: dict[str, Any] = {"work": "gemm", "at_most": False}
     old.kernel(1, "MatMul", 1, 10 * MS, shapes="64,64;64,64", elements=8192.0, flop=2 * 64**3, **known)
     new.kernel(1, "MatMul", 1, 20 * MS, shapes="128,64;64,64", elements=12288.0, flop=4 * 64**3, **known)
     stores = old.done(), new.done()
