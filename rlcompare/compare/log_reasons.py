@@ -116,9 +116,10 @@ def _of_long_steps(evidence: Evidence, part: Part, place: int, luck: float) -> C
         return None
     inner = "" if part.phase == part.name else f", {_place(part.name)}"
     takes, on = ("takes", "") if long.side == "new" else ("took", " of the baseline")
-    values = f", as it {takes} {seconds(long.at)} in {long.where}{on} and {seconds(long.others)} in the others"
-    if inner and evidence.log.timers.get(str(part.phase)) == part.timer:
-        values = f", nearly all of it in {long.where}{on}"  # the timer is the whole phase's
+    values = f", nearly all of it in {long.where}{on}"
+    is_whole = bool(inner) and evidence.log.timers.get(str(part.phase)) == part.timer
+    if long.others is not None and not is_whole:  # else the timer's times are not the part's
+        values = f", as it {takes} {seconds(long.at)} in {long.where}{on} and {seconds(long.others)} in the others"
     why, _ = _why(evidence, part, amount)
     text = f"Phase {short(part.phase)}{_key(part)} {moved(amount)} per step{inner}{values}{why}."
     return Candidate("phase", {place: amount}, text, "phases", str(part.phase))

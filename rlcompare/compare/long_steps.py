@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from itertools import accumulate
 from math import fsum, sqrt
 from statistics import fmean
 
@@ -12,14 +13,14 @@ from rlcompare.compare.drift import period_of
 from rlcompare.compare.records import LongStep
 from rlcompare.model.words import SIDES, SideName
 
-MOST = 0.25
+MOST = 0.3
 """Part of the steps up to which they are few."""
 
 HELD = 0.9
 """The steps that are named hold this part of what all long steps add."""
 
 ALIKE = 3.0
-"""Steps are told by one mean if what the longest adds is at most so many times what the shortest adds."""
+"""Steps are alike if what the longest adds is at most so many times what the shortest adds: one mean tells them."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,8 @@ class LongSteps:
     Attributes:
         side: the side that has them.
         where: which steps they are.
-        at, others: the mean of these steps and of the others of that side, in s.
+        at: the mean of these steps, in s.
+        others: the mean of the other steps of that side, in s; None if some of them are as long, on both sides.
         delta: by how much the means of the sides differ because of long steps, in s.
         error: the standard error of the change of the others, in s.
     """
@@ -37,7 +39,7 @@ class LongSteps:
     side: SideName
     where: str
     at: float
-    others: float
+    others: float | None
     delta: float
     error: float
 
@@ -49,16 +51,18 @@ class _Long:
     Attributes:
         row: the run that it is in.
         added: s that it adds to the mean of its side.
+        more: s that it adds beside what the same step adds on the other side.
     """
 
     row: LongStep
     step: int
     seconds: float
     added: float
+    more: float
 
 
 def long_steps(rows: Sequence[LongStep]) -> dict[str, LongSteps]:
-    """For each timer the fewest steps that make up what long steps change, if one side alone has them."""
+    """For each timer the steps that make up what long steps change, if they are alike."""
     by_timer: dict[str, dict[SideName, list[LongStep]]] = {}
     for row in rows:
         by_timer.setdefault(row.name, {side: [] for side in SIDES})[row.side].append(row)
@@ -72,17 +76,17 @@ def _of_timer(sides: Mapping[SideName, Sequence[LongStep]]) -> LongSteps | None:
     side, other = SIDES[::-1] if delta > 0 else SIDES
     rows = sides[side]
     known: dict[int, float] = defaultdict(float)
-    for one in _long(sides[other]):
-        known[one.step] += one.added / len(rows)
-    named: list[_Long] = []
-    long = [replace(one, added=one.added - known[one.step]) for one in _long(rows)]
-    for one in sorted(long, key=lambda one: (-one.added, one.row.run, one.step)):
-        if fsum(one.added for one in named) >= HELD * abs(delta):
-            break
-        named.append(one)
+    for one in _long(sides[other], {}):
+        known[one.step] += one.added
+    long = sorted(_long(rows, known), key=lambda one: (-one.more, one.row.run, one.step))
+    named = [one for one in long if one.more * ALIKE >= long[0].more]
     of_steps = sum(row.of_steps for row in rows)
-    if not named or len(named) > MOST * of_steps or named[-1].added * ALIKE < named[0].added:
+    if not named or fsum(one.more for one in named) < HELD * abs(delta) or len(named) > MOST * of_steps:
         return None
+    are_all = all(one.added * ALIKE < named[0].added for one in long[len(named) :])
+    if not are_all:  # the fewest, as the other side may have long steps elsewhere
+        before = accumulate((one.more for one in named), initial=0.0)
+        named = [one for one, held in zip(named, before, strict=False) if held < HELD * abs(delta)]
     seconds = fsum(one.seconds for one in named)
     whole = fsum(row.mean * row.of_steps for row in rows)
     errors = [fsum(row.error**2 for row in rows) / len(rows) ** 2 for rows in sides.values()]
@@ -90,17 +94,22 @@ def _of_timer(sides: Mapping[SideName, Sequence[LongStep]]) -> LongSteps | None:
         side,
         _where(sorted(one.step for one in named), named[0].row, of_steps, len(rows)),
         seconds / len(named),
-        (whole - seconds) / (of_steps - len(named)),
+        (whole - seconds) / (of_steps - len(named)) if are_all else None,
         delta,
         sqrt(fsum(errors)),
     )
 
 
-def _long(rows: Sequence[LongStep]) -> Iterator[_Long]:
-    """The long steps of a side, with all that they add to its mean."""
+def _long(rows: Sequence[LongStep], known: Mapping[int, float]) -> Iterator[_Long]:
+    """The long steps of a side, with what they add to its mean.
+
+    Args:
+        known: s that steps add to the mean of the other side.
+    """
     for row in rows:
         for step, seconds in zip(row.steps or (), row.amounts or (), strict=True):
-            yield _Long(row, step, seconds, (seconds - row.other_mean) / row.of_steps / len(rows))
+            added = (seconds - row.other_mean) / row.of_steps / len(rows)
+            yield _Long(row, step, seconds, added, added - known.get(step, 0.0) / len(rows))
 
 
 def _where(steps: Sequence[int], row: LongStep, of_steps: int, runs: int) -> str:

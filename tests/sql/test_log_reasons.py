@@ -172,7 +172,9 @@ def slower_update(step: dict[str, float]) -> None:
         (range(STEPS - 3, STEPS + 1), f"the steps from {STEPS - 3} on "),
         ([20, 21, 22], "the steps from 20 to 22 "),
         (range(7, STEPS, 7), "one step of every 7 "),
+        (range(4, STEPS + 1, 4), "one step of every 4 "),
         ([11, 30, 34], f"3 of {STEPS - 1} steps "),
+        ([3, 5, 6, 11, 12, 13, 22, 31, 34, 40], f"10 of {STEPS - 1} steps "),
     ],
 )
 @pytest.mark.parametrize("is_new", [True, False])
@@ -225,6 +227,23 @@ def test_only_the_step_that_hung_is_named(tmp_path: Path, both: Sequence[int]) -
         logged(tmp_path / "new.duckdb", *longer(new, "timing_s/reward", 600, [33])),
     ]
     assert ", as it takes 601.0 s in step 33 and 1." in compared(*paths).causes[0].text
+
+
+@pytest.mark.parametrize(
+    ("often", "seldom", "where"),
+    [
+        (5, 10, "nearly all of it in one step of every 10."),
+        (4, 10, f"nearly all of it in 6 of {STEPS - 1} steps."),
+        (5, 13, "in one step of every 5 and 0.999 s in the others."),
+    ],
+)
+def test_long_steps_that_the_other_side_has_too(tmp_path: Path, often: int, seldom: int, where: str) -> None:
+    """Every fifth step is long, or every fourth; on the baseline every tenth is, or every thirteenth."""
+    paths = [
+        logged(tmp_path / f"{seed}.duckdb", *longer(job(seed), "timing_s/reward", 30, range(every, STEPS + 1, every)))
+        for seed, every in ((1, seldom), (2, often))
+    ]
+    assert compared(*paths).causes[0].text.endswith(where)
 
 
 def test_steps_that_only_one_side_logged_follow_the_long_ones(tmp_path: Path) -> None:
