@@ -248,8 +248,8 @@ def _tests_and_saves(sample: records.MetricSample, events: Sequence[RunEvent]) -
 
 
 def _slow(sample: records.MetricSample, given: Mapping[SideName, SideInput]) -> Finding:
-    what = "every step ran under a profiler or was warm-up" if sample.grade == 1 else "every step was warm-up"
-    text = f"{what}, so its times are longer than those of normal steps."
+    what = "ran under a profiler or was warm-up" if sample.grade == 1 else "was warm-up"
+    text = f"every step that counts {what}, so its times are longer than those of normal steps."
     return finding_of("no_plain_step", sample.side, CAUTION, where(sample, given) + text)
 
 

@@ -1,7 +1,8 @@
 -- The values of c_metric that count. Step 0 is validation before training; it counts only if there is no other step. If a metric has steps
 -- without a profiler, only these count. For speed and workload metrics, warm-up steps do not count: those that the run marks as such, else
 -- the first step if at least three others remain. For a metric that both sides have, only steps that both sides logged count, because later
--- steps come from a better trained model. If they share no step, all steps count.
+-- steps come from a better trained model. If they share first steps alone, these count: warm-up is not compared with other steps. If they share
+-- no step, all steps count.
 -- Depends on c_metric, c_metric_entry, in_part.
 -- Nothing without c_metric.
 CREATE TABLE IF NOT EXISTS c_judged (
@@ -26,13 +27,14 @@ WITH logged AS (
 ), best AS (
     SELECT side, run, name, grade, min(step) AS first, count(*) AS steps FROM graded GROUP BY side, run, name, grade
     QUALIFY grade = min(grade) OVER (PARTITION BY side, run, enum_code(name))
-), warm AS (
-    SELECT g.side, g.run, g.name, g.step, g.value, g.grade
+), ranked AS (
+    SELECT g.* EXCLUDE (warmup, speed), g.speed AND g.warmup IS NULL AND coalesce(g.step = b.first, FALSE) AS is_first, is_first AND b.steps > 3 AS is_warmup
     FROM graded AS g JOIN best AS b USING (side, run, name, grade)
-    WHERE NOT (g.speed AND g.warmup IS NULL AND g.step IS NOT DISTINCT FROM b.first AND b.steps > 3)
-), shared AS (
-    SELECT name, step FROM warm GROUP BY name, step HAVING bool_or(side = 'baseline') AND bool_or(side = 'new')
+), shared AS (   -- warmup_only: only as warm-up, on one of the sides at least
+    SELECT name, step, NOT (bool_or(side = 'baseline' AND NOT is_warmup) AND bool_or(side = 'new' AND NOT is_warmup)) AS warmup_only
+    FROM ranked GROUP BY name, step HAVING bool_or(side = 'baseline') AND bool_or(side = 'new')
+    QUALIFY warmup_only = min(warmup_only) OVER (PARTITION BY enum_code(name))
 )
-SELECT w.side, w.run, w.name, w.step, w.value, w.grade
-FROM warm AS w LEFT JOIN shared AS s ON s.name = w.name AND s.step IS NOT DISTINCT FROM w.step
-WHERE s.name IS NOT NULL OR w.name NOT IN (SELECT DISTINCT name FROM shared);
+SELECT r.side, r.run, r.name, r.step, r.value, CASE WHEN s.warmup_only AND r.is_first THEN 2 ELSE r.grade END
+FROM ranked AS r LEFT JOIN shared AS s ON s.name = r.name AND s.step IS NOT DISTINCT FROM r.step
+WHERE s.warmup_only OR (NOT r.is_warmup AND (s.name IS NOT NULL OR r.name NOT IN (SELECT DISTINCT name FROM shared)));

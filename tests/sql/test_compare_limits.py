@@ -41,6 +41,27 @@ def test_the_first_step_is_warm_up_where_three_others_are_left(
 
 
 @pytest.mark.parametrize(
+    ("seconds", "first", "means", "cautions"),
+    [
+        ((40.0,), 1, (40.0, 40.0), 2),
+        ((40.0, 12.0), 1, (11.0, 12.0), 0),
+        ((40.0,), 8, (12.0, 40.0), 0),  # no step in common: one finding says so
+    ],
+)
+@pytest.mark.parametrize("is_new", [True, False])
+def test_a_first_step_is_compared_with_the_same_first_step(
+    tmp_path: Path, seconds: tuple[float, ...], first: int, means: tuple[float, float], cautions: int, is_new: bool
+) -> None:
+    """A log ends early; the other one has 5 steps: 40, 11, 12, 13, 12 s."""
+    long = logged(tmp_path / "long.duckdb", *({"timing_s/step": value} for value in (40.0, 11.0, 12.0, 13.0, 12.0)))
+    short = logged(tmp_path / "short.duckdb", *({"timing_s/step": value} for value in seconds), first=first)
+    diff = compared(*(long, short) if is_new else (short, long))
+    assert values(diff, "timing_s/step") == (means if is_new else means[::-1])
+    told = [finding.message for finding in diff.quality if finding.key == "no_plain_step"]
+    assert len(told) == cautions and all("every step that counts was warm-up" in text for text in told)
+
+
+@pytest.mark.parametrize(
     ("seconds", "mean", "steps"),
     [((40.0, 10.0), 25.0, 2), ((40.0, 10.0, 10.0), 20.0, 3), ((40.0, 10.0, 10.0, 10.0), 10.0, 3)],
 )
@@ -227,6 +248,13 @@ def test_a_step_beyond_what_sources_accept_is_unknown(tmp_path: Path, first: int
     row = found(compared(old, new), "metrics", "actor/entropy")
     assert row["first_divergence"] == (first if known else None)
     assert (row["baseline"], row["new"]) == (1.0, 2.0)
+
+
+def test_steps_of_unknown_numbers_are_no_warm_up(tmp_path: Path) -> None:
+    path = logged(tmp_path / "run.duckdb", *({"timing_s/step": 10.0 + step} for step in range(4)), first=-(2**63))
+    diff = compared(path, path)
+    assert values(diff, "timing_s/step") == (11.5, 11.5)
+    assert "no_plain_step" not in {finding.key for finding in diff.quality}
 
 
 @pytest.mark.parametrize(("windows", "unprofiled"), [(((0, 40),), None), (((0, 40), (50, 60)), 10.0)])
