@@ -103,7 +103,7 @@ def history(path: Path, steps: int = 4, shift: float = 0.0) -> Path:
 def values(store: Path) -> dict[str, dict[int | None, Any]]:
     found: dict[str, dict[int | None, Any]] = {}
     for step, name, value in rows(store, "SELECT step, name, value FROM metric WHERE name LIKE 'prometheus/%'"):
-        found.setdefault(name.removeprefix("prometheus/vllm:"), {})[step] = pytest.approx(value)
+        found.setdefault(name.removeprefix("prometheus/").replace("vllm:", ""), {})[step] = pytest.approx(value)
     return found
 
 
@@ -271,8 +271,8 @@ class TestOfTheWholeRun:
         store = store_of(tmp_path, tmp_path / "s.duckdb")
 
         found = values(store)
-        assert found["num_preemptions_total"] == {None: 100}
-        assert found["kv_cache_usage_perc/max"] == {None: 0.5}
+        assert found["of_run/num_preemptions_total"] == {None: 100}
+        assert found["of_run/kv_cache_usage_perc/max"] == {None: 0.5}
         assert found["spec_decode_acceptance_rate"] == {None: 0.5}
         assert "when it was saved" in dict(rows(store, "SELECT key, message FROM finding"))["prometheus_of_run"]
 
@@ -287,7 +287,7 @@ class TestOfTheWholeRun:
         # The counts of the engine's life; a gauge of one moment tells nothing of a run.
         found = values(store)
         assert file_kind(path).kind == form.PROMETHEUS and run.name == "vllm.prom"
-        assert found["num_preemptions_total"] == {None: 30}
+        assert found["of_run/num_preemptions_total"] == {None: 30}
         assert not [name for name in found if "usage" in name]
 
     @pytest.mark.parametrize(
@@ -301,7 +301,7 @@ class TestOfTheWholeRun:
         store = store_of(tmp_path, tmp_path / "s.duckdb")
 
         assert set(dict(rows(store, "SELECT key, severity FROM finding"))) == {key}
-        assert set(values(store).get("num_preemptions_total", {})) <= {None}
+        assert {step for of_steps in values(store).values() for step in of_steps} <= {None}
         assert bool(values(store)) == (key == "prometheus_of_run")
 
 
@@ -321,11 +321,14 @@ class TestWhichRun:
         document = json.loads(outcome.out)
         assert [len(document[side]["runs"]) for side in ("baseline", "new")] == [1, 1]
         met = {row["name"]: row for row in document["sections"]["metrics"]}
-        row = met["prometheus/vllm:num_requests_waiting/max"]
+        row = met["prometheus/vllm:kv_cache_usage_perc/mean"]
         assert (row["baseline"], row["new"]) == (
-            pytest.approx(6),
-            pytest.approx(5),
+            pytest.approx(0.375, abs=0.01),
+            pytest.approx(0.4),
         )  # of four steps the first is warm-up
+        for name in ("num_requests_waiting/max", "num_preemptions_total"):  # of a whole run: more, the longer it is
+            assert met[f"prometheus/vllm:{name}"]["presence"] == "new_only"
+            assert met[f"prometheus/of_run/vllm:{name}"]["presence"] == "baseline_only"
 
     def test_values_of_whole_runs_are_compared(self, rlcompare: Command, tmp_path: Path) -> None:
         for side, count in (("a", 3), ("b", 5)):
@@ -336,7 +339,8 @@ class TestWhichRun:
         outcome = rlcompare("diff", "-d", tmp_path / "b", "-bp", tmp_path / "a", "--json")
 
         (row,) = json.loads(outcome.out)["sections"]["metrics"]
-        assert (row["name"], row["baseline"], row["new"]) == ("prometheus/vllm:num_preemptions_total", 3, 5)
+        assert (row["name"], row["baseline"], row["new"]) == ("prometheus/of_run/vllm:num_preemptions_total", 3, 5)
+        assert row["polarity"] == "neutral"
 
     def test_beside_several_runs_it_is_left_out(self, engine: Engine, rlcompare: Command, tmp_path: Path) -> None:
         (tmp_path / "vllm.prom").write_text(scrapes(engine))
@@ -359,7 +363,7 @@ class TestWhichRun:
 
         store = store_of(tmp_path / "run", tmp_path / "s.duckdb")
 
-        assert set(values(store)["num_preemptions_total"]) == {None}
+        assert set(values(store)["of_run/num_preemptions_total"]) == {None}
 
 
 @pytest.mark.parametrize(
@@ -396,9 +400,9 @@ def test_names_of_other_exporters(tmp_path: Path) -> None:
 
     found = dict(rows(store, "SELECT name, value FROM metric WHERE name NOT LIKE '%/mean'"))
     assert found == {
-        "prometheus/vllm:num_preemptions_total": 4, "prometheus/vllm:gpu_cache_usage_perc/max": 4,
-        "prometheus/sglang:num_retracted_reqs/max": 4, "prometheus/sglang:token_usage/max": 4,
-        "prometheus/sglang:num_queue_reqs/max": 4,
+        "prometheus/of_run/vllm:num_preemptions_total": 4, "prometheus/of_run/vllm:gpu_cache_usage_perc/max": 4,
+        "prometheus/of_run/sglang:num_retracted_reqs/max": 4, "prometheus/of_run/sglang:token_usage/max": 4,
+        "prometheus/of_run/sglang:num_queue_reqs/max": 4,
     }  # fmt: skip
 
 

@@ -2,7 +2,7 @@
 
 Counters become their increase in a step, gauges their mean and largest value, histograms their mean. The steps' times
 are those at which training logged them. Where these are unknown, or samples are further apart than steps are long, the
-values are those of the whole run (step NULL).
+values are those of the whole run (step NULL), and counters and largest values are named ``prometheus/of_run/vllm:…``.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
 -- Samples of the whole run. A counter of one scrape counts from the start of the engine; a gauge of one scrape is left out, because it tells
--- only of that moment.
+-- only of that moment. Counters and largest values grow with the time that the samples cover, so their names differ from those of values by
+-- step, with which they must not be compared.
 -- Variables: prometheus_by_step.
 -- Depends on sample_growth, sample_level, stage_sample, stage_series.
 CREATE OR REPLACE TEMP TABLE sample_of_run AS
@@ -12,11 +13,11 @@ FROM (WITH total AS (
 ), level AS (
     SELECT name, avg(value ORDER BY time_ns) AS mean, max(top) AS most FROM sample_level GROUP BY name HAVING count(*) > 1
 )
-SELECT NULL::BIGINT AS step, name, growth AS value FROM counted WHERE kind = 'counter'
+SELECT NULL::BIGINT AS step, 'of_run/' || name AS name, growth AS value FROM counted WHERE kind = 'counter'
 UNION ALL SELECT NULL, a.name || '/mean', a.growth / b.growth FROM counted AS a JOIN counted AS b USING (name)
     WHERE a.kind = 'sum' AND b.kind = 'count' AND b.growth > 0
 UNION ALL SELECT NULL, 'vllm:spec_decode_acceptance_rate', a.growth / b.growth FROM counted AS a, counted AS b
     WHERE a.name = 'vllm:spec_decode_num_accepted_tokens_total' AND b.name = 'vllm:spec_decode_num_draft_tokens_total' AND b.growth > 0
 UNION ALL SELECT NULL, name || '/mean', mean FROM level
-UNION ALL SELECT NULL, name || '/max', most FROM level)
+UNION ALL SELECT NULL, 'of_run/' || name || '/max', most FROM level)
 WHERE NOT getvariable('prometheus_by_step') AND abs(value) <= 1e100;   -- as of other metrics
