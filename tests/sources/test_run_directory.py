@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -296,6 +297,28 @@ class TestDamage:
         assert findings(store)["no_numbers"].startswith("2 values")
         # Nothing is lost: what was no number has its row.
         assert rows(store, "SELECT count(*), count(value) FROM metric") == [(6, 5)]
+
+    @pytest.mark.parametrize(
+        ("steps", "why", "warmup"),
+        [
+            ([1, 1, 2, 2, 3, 3, 4, 4], "where several processes print their steps", []),
+            ([1, 1, 2, 3, 2, 3, 4, 4], "where several processes print their steps", []),
+            ([1, 2, 3, 3, 4], "after a restart", [3]),
+            ([1, 2, 3, 4, 2, 3, 4], "after a restart", [2]),
+        ],
+    )
+    def test_steps_that_several_processes_print_are_no_restart(
+        self, tmp_path: Path, steps: Sequence[int], why: str, warmup: Sequence[int]
+    ) -> None:
+        lines = [json.dumps({"step": step, "data": {"timing_s/step": 30 + at}}) for at, step in enumerate(steps)]
+        path = tmp_path / "m.jsonl"
+        path.write_text("\n".join(lines) + "\n")
+
+        store = store_of(path, tmp_path / "s.duckdb")
+
+        assert [step for (step,) in rows(store, "SELECT step FROM metric WHERE warmup ORDER BY step")] == warmup
+        assert f"more than once, as {why}: the last" in findings(store)["repeated_steps"]
+        assert ("restarted" in findings(store)) == bool(warmup)
 
     def test_numbers_of_numpy(self, tmp_path: Path) -> None:
         path = tmp_path / "m.jsonl"

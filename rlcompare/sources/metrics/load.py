@@ -164,10 +164,11 @@ def _stage(con: duckdb.DuckDBPyConnection, name: str, rows: pyarrow.Table) -> No
 
 def _restarts(con: duckdb.DuckDBPyConnection, number: int, name: str) -> Iterator[Finding]:
     db.set_variable(con, "metrics_source", number)
-    ((repeated, starts),) = db.run(con, resources.sql("sources/run_directory/restarts"))
+    ((repeated, starts, in_turn),) = db.run(con, resources.sql("sources/run_directory/restarts"))
     if repeated:
         text = f"{name} has values of {_counted(len(repeated), 'step')} ({_listed(repeated)}) more than once"
-        yield Finding("warning", "repeated_steps", f"{text}, as after a restart: the last one of each step is used")
+        why = "where several processes print their steps" if in_turn else "after a restart"
+        yield Finding("warning", "repeated_steps", f"{text}, as {why}: the last one of each step is used")
     if starts:
         text = f"the job was restarted before {_counted(len(starts), 'step')} ({_listed(starts)} in {name})"
         yield Finding("info", "restarted", f"{text}: times of these steps are treated as warm-up")
