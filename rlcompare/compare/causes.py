@@ -108,6 +108,7 @@ class _Choice:
         self._basis = basis
         self._evidence = evidence
         self._left = [part.delta for part in basis.parts]
+        self._taken: list[Candidate] = []
 
     def left_over(self) -> Basis:
         """The basis without what the causes explain."""
@@ -183,11 +184,13 @@ class _Choice:
     def copy(self) -> _Choice:
         """Another choice that begins with the same causes."""
         other = copy(self)
-        other.chosen, other._left = [*self.chosen], [*self._left]
+        other.chosen, other._left, other._taken = [*self.chosen], [*self._left], [*self._taken]
         return other
 
     def _available(self, candidate: Candidate) -> dict[int, float]:
-        """What a candidate holds that no cause explains yet; empty if that is too little of it."""
+        """What a candidate holds that no cause explains yet; empty if that is too little of it, or if it is a cause."""
+        if any(candidate is taken for taken in self._taken):
+            return {}
         found = {}
         for place, amount in candidate.amounts.items():
             left = self._left[place]
@@ -198,6 +201,7 @@ class _Choice:
 
     def _add(self, candidate: Candidate, amounts: dict[int, float]) -> None:
         delta = fsum(amounts.values())
+        self._taken.append(candidate)
         for place, amount in amounts.items():
             self._left[place] -= amount
         self.rest -= delta

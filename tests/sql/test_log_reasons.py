@@ -306,6 +306,13 @@ def test_the_first_cause_is_the_reason_and_its_seconds(
     assert cause.delta_ms == pytest.approx(seconds * MS_PER_S, rel=0.12)
 
 
+def test_a_reason_of_half_of_the_change_is_named_once(tmp_path: Path) -> None:
+    """Generation takes 1.3 × 1.3 times as long; what the longest response leaves is as much as it explains."""
+    causes = diff_of(tmp_path, job(2, changed(response_length__max=1.3, per_token=1.3))).causes
+    assert [cause.what for cause in causes] == ["tail", "phase"]
+    assert [cause.share for cause in causes] == [pytest.approx(0.5, abs=0.05)] * 2
+
+
 def test_everything_slower_is_no_phase(tmp_path: Path) -> None:
     cause = first_of(tmp_path, job(2, changed(per_token=1.2, per_update=1.2, timing_s__reward=1.2, outside=1.2)))
     assert cause.what == "everything"
