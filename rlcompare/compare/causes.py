@@ -84,7 +84,19 @@ def find_causes(evidence: Evidence) -> tuple[tuple[Cause, ...], Unexplained | No
     few.take_rest(single)
     # Causes that made up for a part of the change come last.
     chosen = sorted(few.chosen, key=lambda cause: cause.delta_ms * basis.change < 0)
-    return tuple(chosen), Unexplained(few.rest / basis.change, few.rest)
+    return tuple(_as_rest(cause, chosen) for cause in chosen), Unexplained(few.rest / basis.change, few.rest)
+
+
+def _as_rest(cause: Cause, causes: Sequence[Cause]) -> Cause:
+    """The cause, worded as the rest of its phase if another one explains a part of the same timer."""
+    own = _timers_of(cause)
+    if cause.what != "phase" or not any(own & _timers_of(other) for other in causes if other is not cause):
+        return cause
+    return replace(cause, text=f"The rest of phase{cause.text.removeprefix('Phase')}")
+
+
+def _timers_of(cause: Cause) -> set[tuple[object, object]]:
+    return {(row["phase"], row["name"]) for row in cause.rows if row["kind"] == TIMER}
 
 
 def _is_of_one_side(evidence: Evidence) -> bool:

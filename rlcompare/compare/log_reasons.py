@@ -87,8 +87,7 @@ def _candidates(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
             if is_reason or abs(found.rest) >= _luck(evidence, part):
                 why += settings(evidence, settings_of(part), found.rest)
                 inner = "" if part.phase == part.name else f", {_place(part.name)}"
-                start = "The rest of phase" if found.kept else "Phase"
-                text = f"{start} {short(part.phase)}{_key(part)} {moved(found.rest)} per step{inner}{why}."
+                text = f"Phase {short(part.phase)}{_key(part)} {moved(found.rest)} per step{inner}{why}."
                 yield Candidate("phase", {place: found.rest}, text, "phases", str(part.phase))
     for reason, shares in by_reason.items():
         for sign in (1, -1):

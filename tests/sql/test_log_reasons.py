@@ -313,6 +313,18 @@ def test_a_reason_of_half_of_the_change_is_named_once(tmp_path: Path) -> None:
     assert [cause.share for cause in causes] == [pytest.approx(0.5, abs=0.05)] * 2
 
 
+@pytest.mark.parametrize(
+    ("slower", "starts"),
+    [
+        (4.0, ["The rest of phase generate_sequences grew", "Phase generate_sequences grew"]),
+        (5.0, ["Phase generate_sequences grew"]),  # beside that, longer responses are not worth naming
+    ],
+)
+def test_there_is_a_rest_only_beside_another_part(tmp_path: Path, slower: float, starts: Sequence[str]) -> None:
+    causes = diff_of(tmp_path, job(2, changed(response_length__max=1.08, per_token=slower))).causes
+    assert [cause.text.partition(" by ")[0] for cause in causes] == starts
+
+
 def test_everything_slower_is_no_phase(tmp_path: Path) -> None:
     cause = first_of(tmp_path, job(2, changed(per_token=1.2, per_update=1.2, timing_s__reward=1.2, outside=1.2)))
     assert cause.what == "everything"
