@@ -217,6 +217,56 @@ class TestProcesses:
         (said,) = [finding.message for finding in run.findings if finding.key == "other_processes"]
         assert said == "x.sqlite: ranges of 1 processes without kernels were left out"
 
+    @GENERATIONS
+    def test_calls_of_a_process_without_kernels_are_no_launches(self, tmp_path: Path, generation: str) -> None:
+        # GIVEN one process with kernels, and a launcher whose earlier calls carry the same numbers
+        export = training_step(generation)
+        export.calls = 0
+        for start in range(6):
+            export.call(start, pid=99, name="cudaMalloc_v3020")
+        store = store_of(export.write(tmp_path / "x.sqlite"), tmp_path / "x.duckdb")
+        # THEN each kernel is in the step in which its process launched it
+        assert rows(store, "SELECT step, count(*) FROM kernel GROUP BY step ORDER BY step") == [(0, 2), (1, 2)]
+        assert rows(store, "SELECT DISTINCT name FROM host_api") == [("cudaLaunchKernel",)]
+
+    @pytest.mark.parametrize("kernels", [0, 1, 2])
+    def test_graphs_belong_to_the_process_that_replays_them(self, tmp_path: Path, kernels: int) -> None:
+        # GIVEN three processes, of which some run kernels, and the others graphs that were recorded as a whole
+        export = training_step(pids=(10, 20, 30)[:kernels])
+        for pid in (10, 20, 30)[kernels:]:
+            export.graph(10_000, 700, pid=pid)
+        path = export.write(tmp_path / "x.sqlite")
+        (run,) = find_runs(path)
+        assert {capture.info["pid"] for capture in run.captures} == {10, 20, 30}
+        query = "SELECT count(*) FILTER (name = 'CUDA graph'), count(*) FROM kernel GROUP BY capture ORDER BY ALL"
+        assert rows(store_of(path, tmp_path / "x.duckdb"), query) == [(0, 4)] * kernels + [(1, 1)] * (3 - kernels)
+
+    @pytest.mark.parametrize("own", [True, False])
+    def test_a_driver_marks_the_steps_of_its_only_worker(self, tmp_path: Path, own: bool) -> None:
+        # GIVEN a driver that marks a step, and a worker that runs a kernel, in NCCL's range or in one of its own
+        export = Export()
+        export.nvtx("ProfilerStep#3", 1000, 90_000, pid=99)
+        export.nvtx("all of it" if own else "ncclAllGather", 2000, 80_000, domain=0 if own else 3)
+        export.kernel("gemm", 10_000, 10)
+        path = export.write(tmp_path / "x.sqlite")
+        # THEN the driver's ranges count if the worker has none
+        (run,) = find_runs(path)
+        assert any(finding.key == "other_processes" for finding in run.findings) == own
+        store = store_of(path, tmp_path / "x.duckdb")
+        assert rows(store, "SELECT step FROM kernel") == [(0 if own else 3,)]
+
+    def test_what_names_no_process_is_of_the_only_one(self, tmp_path: Path) -> None:
+        export = training_step()
+        export.nvtx("driver", 1, 2, pid=99)
+        path = export.write(tmp_path / "x.sqlite")
+        with closing(sqlite3.connect(path)) as con:
+            con.execute("UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET globalPid = NULL WHERE rowid = 6")
+            con.execute("UPDATE NVTX_EVENTS SET globalTid = NULL WHERE rowid = 1")
+            con.commit()
+        store = store_of(path, tmp_path / "x.duckdb")
+        assert rows(store, "SELECT step FROM step ORDER BY step") == [(0,), (1,)]
+        assert rows(store, "SELECT count(*) FROM collective") == [(2,)]
+
     def test_same_numbers_of_calls(self, tmp_path: Path) -> None:
         # GIVEN two processes whose calls carry the same numbers, as those of different processes do
         export = Export()

@@ -447,6 +447,7 @@ def test_a_rank_without_step_marks_is_not_one_long_step_beside_others_that_have_
         marked.step(step, 1, 12 * MS).time(step, 10 * MS, 1, step_ns=12 * MS).kernel(step, "MatMul", 2, 10 * MS, 1)
     unmarked.step(0, 1).time(0, 30 * MS, 1).kernel(0, "MatMul", 6, 30 * MS, 1)
     unmarked.add("r_path", capture=0, device_id=0, step=1, kind="compute", subject="MatMul", ns=30 * MS, pieces=1)
+    unmarked.collective(0, "all_reduce", 0, 0, MS, 1)
     diff = compared(marked.done(), unmarked.done())
     assert values(diff, "time.compute") == (10, 10)
     assert found(diff, "kernels", "MatMul")["new_calls"] == 2
@@ -454,3 +455,16 @@ def test_a_rank_without_step_marks_is_not_one_long_step_beside_others_that_have_
     (text,) = [finding.message for finding in diff.quality if finding.key == "unmarked_rank"]
     assert "rank 1" in text
     assert diff.causes == ()
+
+
+def test_the_path_does_not_need_a_rank_without_collectives(tmp_path: Path) -> None:
+    """Rank 2 only replays graphs: without step marks it is left out, and the path of the others is whole."""
+    made = store(tmp_path, "served").capture(0, 0).capture(1, 1).capture(2, 2)
+    for rank in (0, 1):
+        made.step(1, rank, 12 * MS).time(1, 10 * MS, rank, step_ns=12 * MS).collective(1, "all_reduce", 0, 0, MS, rank)
+    made.step(0, 2).time(0, 30 * MS, 2)
+    made.add("r_path", capture=0, device_id=0, step=1, kind="compute", subject="MatMul", ns=12 * MS, pieces=1)
+    path = made.done()
+    diff = compared(path, path)
+    assert values(diff, "time.path") == (12, 12)
+    assert any(finding.key == "unmarked_rank" for finding in diff.quality)

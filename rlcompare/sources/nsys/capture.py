@@ -1,15 +1,19 @@
-"""Lists the captures in Nsight Systems exports without reading their events: one per process with a GPU.
+"""Lists the captures in Nsight Systems exports without reading their events: one per process that runs kernels.
 
 An export has no ranks, unless MPI was traced. Several processes of one file are then numbered by GPU and process id;
 so are the files that nsys writes for Ray's workers (``worker_process_<pid>.<n>`` is verl's name for them). A file of
 one process may carry its rank in its name. Such numbering is reported as a finding.
+
+A CUDA graph that was recorded as a whole counts as a kernel. What other processes recorded is left out (launchers,
+servers): each process numbers its calls from 1, so that theirs look like the launches of kernels. But if only one
+process runs kernels and has no ranges, those of the others count: a driver may mark the steps of its worker.
 """
 
 from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,10 +25,13 @@ from rlcompare.sources.source import RECOVER, Found, Listing, Notes, Problem
 EXPORTS = (".sqlite", ".sqlite3", ".db")
 REPORTS = (".nsys-rep", ".qdrep")
 
-_DEVICES = "SELECT DISTINCT processId, deviceId FROM TARGET_INFO_CUDA_CONTEXT_INFO"
+_CONTEXTS = ("SELECT DISTINCT processId, deviceId FROM TARGET_INFO_CUDA_CONTEXT_INFO",)
 _PHYSICAL = "SELECT pid, cudaId, gpuId FROM TARGET_INFO_CUDA_DEVICE"
-_SCANNED = "SELECT DISTINCT (globalPid >> 24) & 16777215, deviceId FROM CUPTI_ACTIVITY_KIND_KERNEL"
-_MARKING = "SELECT DISTINCT (globalTid >> 24) & 16777215 FROM NVTX_EVENTS WHERE eventType IN (59, 60)"
+_COMPUTING = (
+    "SELECT DISTINCT (globalPid >> 24) & 16777215, deviceId FROM CUPTI_ACTIVITY_KIND_KERNEL",
+    "SELECT DISTINCT (globalPid >> 24) & 16777215, deviceId FROM CUPTI_ACTIVITY_KIND_GRAPH_TRACE",
+)
+_MARKING = "SELECT DISTINCT (globalTid >> 24) & 16777215, domainId FROM NVTX_EVENTS WHERE eventType IN (59, 60)"
 _RANKS = "SELECT DISTINCT (globalTid >> 24) & 16777215, rank FROM MPI_RANKS"
 _EPOCH = "SELECT utcEpochNs FROM TARGET_INFO_SESSION_START_TIME"
 _STEPS = (
@@ -59,22 +66,27 @@ def captures_of_export(path: Path) -> Found:
     """The captures of one export, ordered by rank, and findings about them."""
     epochs = [value for (value,) in quietly(path, _EPOCH) if isinstance(value, int) and value > 0]
     started = min(epochs, default=None)
-    stated = {pid: rank for pid, rank in quietly(path, _RANKS) if isinstance(pid, int) and isinstance(rank, int)}
     processes = _processes(path)
-    if len(processes) < 2:
-        match = _RANK_IN_NAME.search(path.name)
-        rank = next(iter(stated.values())) if len(set(stated.values())) == 1 else int(match[1]) if match else None
-        info: dict[str, object] = {"device": processes[0][0]} if processes else {}
-        return Found([CaptureInput("nsys", path, {"nsys": path}, rank=rank, started_ns=started, info=info)])
-    known = all(pid in stated for _, pid in processes)
-    ranks = [stated[pid] if known else number for number, (_, pid) in enumerate(processes)]
+    ranks = _ranks(path, [pid for _, pid in processes])
+    if not processes:
+        return Found([CaptureInput("nsys", path, {"nsys": path}, rank=ranks[0], started_ns=started)])
+    is_numbered = len(processes) > 1 and None in ranks
+    ranks = list(range(len(processes))) if is_numbered else ranks
+    marking = {(pid, domain) for pid, domain in quietly(path, _MARKING) if pid is not None}
+    pids = {pid for _, pid in processes}
+    others = {pid for pid, _ in marking} - pids
+    is_alone = len(processes) == 1
+    # Ranges outside of the default domain, 0, may be a library's (NCCL).
+    has_all_ranges = is_alone and not any((pid, domain) in marking for pid in pids for domain in (0, None))
+    shared = {"alone": is_alone, "all_ranges": has_all_ranges}
     captures = [
-        CaptureInput("nsys", path, {"nsys": path}, rank=rank, started_ns=started, info={"pid": pid, "device": device})
+        CaptureInput(
+            "nsys", path, {"nsys": path}, rank=rank, started_ns=started, info={"pid": pid, "device": device, **shared}
+        )
         for rank, (device, pid) in zip(ranks, processes, strict=True)
     ]
-    notes = [] if known else [(path, _numbered(captures))]
-    others = {pid for (pid,) in quietly(path, _MARKING)} - {pid for _, pid in processes}
-    if others:
+    notes = [(path, _numbered(captures))] if is_numbered else []
+    if others and not has_all_ranges:
         message = f"{path.name}: ranges of {len(others)} processes without kernels were left out"
         notes.append((path, Finding("warning", "other_processes", message)))
     return Found(sorted(captures, key=lambda capture: capture.rank or 0), notes)
@@ -107,20 +119,41 @@ def captures_in(listing: Listing) -> Found:
     return Found(_of_ray(folder, captures, notes), notes, problems)
 
 
-def _processes(path: Path) -> list[tuple[int, int]]:
-    """GPU and id of each process that used a GPU, in order; empty if the export does not identify processes.
+def _ranks(path: Path, pids: Sequence[int]) -> list[int | None]:
+    """The rank of each process as MPI states it, of one process also as the file's name does; None: unknown.
 
-    The kernels are only scanned if the list of contexts does not decide it.
+    Without processes, that of the file.
+    """
+    stated = {pid: rank for pid, rank in quietly(path, _RANKS) if isinstance(pid, int) and isinstance(rank, int)}
+    if len(pids) > 1:
+        return [stated.get(pid) for pid in pids]
+    ranks = {stated[pid] for pid in pids if pid in stated} or set(stated.values())
+    match = _RANK_IN_NAME.search(path.name)
+    return [ranks.pop() if len(ranks) == 1 else int(match[1]) if match else None]
+
+
+def _processes(path: Path) -> list[tuple[int, int]]:
+    """GPU and id of each process that runs kernels, in order; without kernels, of the only process that uses a GPU.
+
+    Empty if the export does not identify any. Tables are only scanned if their first rows do not name all processes.
     """
     physical = {(pid, device): gpu for pid, device, gpu in quietly(path, _PHYSICAL)}
-    listed = quietly(path, _DEVICES)
+    listed = _devices(path, _CONTEXTS)
+    used = _devices(path, [f"{query} LIMIT 1" for query in _COMPUTING])
+    if dict(used).keys() != dict(listed).keys():
+        used = _devices(path, _COMPUTING) or (listed if len(dict(listed)) == 1 else [])
     found: dict[int, int] = {}
-    for pid, device in listed if len({pid for pid, _ in listed}) == 1 else quietly(path, _SCANNED):
-        if isinstance(pid, int) and isinstance(device, int):
-            gpu = physical.get((pid, device))
-            number = gpu if isinstance(gpu, int) else device
-            found[pid] = min(found.get(pid, number), number)
+    for pid, device in used:
+        gpu = physical.get((pid, device))
+        number = gpu if isinstance(gpu, int) else device
+        found[pid] = min(found.get(pid, number), number)
     return sorted((device, pid) for pid, device in found.items())
+
+
+def _devices(path: Path, queries: Iterable[str]) -> list[tuple[int, int]]:
+    """Processes and their devices."""
+    rows = [row for query in queries for row in quietly(path, query)]
+    return [(pid, device) for pid, device in rows if isinstance(pid, int) and isinstance(device, int)]
 
 
 def _of_ray(folder: Path, captures: list[CaptureInput], notes: Notes) -> list[CaptureInput]:

@@ -39,7 +39,8 @@ def fill(
     Args:
         con: has the schema's tables, the macros of ``sql/sources/macro`` and the variable ``capture``, equal to
             ``capture_id``.
-        capture: the process ``info["pid"]`` of its file ``nsys`` is read; without a pid all of the file.
+        capture: the process ``info["pid"]`` of its file ``nsys`` is read; without a pid all of the file. ``alone``: no
+            other process runs kernels. ``all_ranges``: ranges of all processes count.
         capture_id: its number in the store.
         report: called for each damage, with the lost data.
 
@@ -52,6 +53,8 @@ def fill(
         copy = readable_copy(path, Path(scratch))
         present = tables_of(path, copy)
         con.execute("SET VARIABLE nsys_pid = CAST(? AS BIGINT)", [capture.info.get("pid")])
+        con.execute("SET VARIABLE nsys_alone = CAST(? AS BOOLEAN)", [capture.info.get("alone", False)])
+        con.execute("SET VARIABLE nsys_all_ranges = CAST(? AS BOOLEAN)", [capture.info.get("all_ranges", False)])
         con.execute("SET VARIABLE nsys_epoch_ns = CAST(0 AS BIGINT)")
         for name in ("torch_trace/trace_values", "nsys/values"):
             con.execute(resources.sql(f"sources/{name}"))

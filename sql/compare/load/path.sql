@@ -1,7 +1,7 @@
--- The account of the critical path of one run, in the selected steps. A path over some of the ranks is none, so that there are no rows if ranks
--- were selected or left out.
+-- The account of the critical path of one run, in the selected steps. A path over some of the ranks that communicate is none, so that there are no
+-- rows if ranks were selected, or one that communicates was left out.
 -- Variables: ranks (empty: all), run, side.
--- Depends on c_step, c_unmarked, r_path.
+-- Depends on c_step, c_unmarked, r_collective, r_path.
 -- Nothing without r_path.
 CREATE TABLE IF NOT EXISTS c_path (
     side VARCHAR NOT NULL,
@@ -23,4 +23,4 @@ SELECT getvariable('side'), getvariable('run'), capture, step, phase, kind, subj
 FROM store.r_path
 WHERE step IN (SELECT step FROM c_step WHERE selected AND side = getvariable('side') AND run = getvariable('run'))
   AND len(getvariable('ranks')) = 0
-  AND NOT EXISTS (FROM c_unmarked WHERE side = getvariable('side') AND run = getvariable('run'));
+  AND NOT EXISTS (FROM c_unmarked WHERE side = getvariable('side') AND run = getvariable('run') AND capture IN (SELECT capture FROM store.r_collective));

@@ -1,12 +1,12 @@
 -- NVTX marks and ranges with their domain. A range without an end was still open when the recording ended.
--- Variables: capture, nsys_epoch_ns.
+-- Variables: capture, nsys_all_ranges, nsys_epoch_ns.
 -- Depends on is_span, nsys_here, nsys_message_bytes, nsys_text, profile_text, src_NVTX_EVENTS.
 CREATE OR REPLACE TEMP TABLE nsys_mark AS
 WITH event AS (
     SELECT e.event_type, e.start_ns, e.end_ns, e.pid, e.thread, e.domain_id, coalesce(profile_text(e.text), t.value) AS name,
            nsys_message_bytes(coalesce(e.json, j.value)) AS message_bytes
     FROM src_NVTX_EVENTS AS e LEFT JOIN nsys_text AS t ON t.id = e.text_id LEFT JOIN nsys_text AS j ON j.id = e.json_id
-    WHERE nsys_here(e.pid)
+    WHERE nsys_here(e.pid) OR getvariable('nsys_all_ranges')
 ), domain AS (
     SELECT pid, domain_id, any_value(name) AS name FROM event WHERE event_type = 75 GROUP BY pid, domain_id
 )
