@@ -209,13 +209,33 @@ class TestProcesses:
         assert [(capture.rank, capture.info["pid"]) for capture in run.captures] == [(4, 20), (5, 10)]
         assert not any(finding.key == "ranks_numbered" for finding in run.findings)
 
-    def test_others_are_left_out_aloud(self, tmp_path: Path) -> None:
-        # GIVEN a process that only marks ranges, beside two with kernels
-        export = training_step(pids=(10, 20))
-        export.nvtx("driver", 1, 2, pid=99)
+    @GENERATIONS
+    @pytest.mark.parametrize("pids", [(10,), (10, 20)])
+    @pytest.mark.parametrize("what", ["ranges", "copies", "ranges and copies"])
+    def test_others_are_left_out_aloud(self, tmp_path: Path, generation: str, pids: tuple[int, ...], what: str) -> None:
+        # GIVEN a process that only marks ranges, or copies, beside one or two with kernels
+        export = training_step(generation, pids=pids)
+        if "ranges" in what:
+            export.nvtx("driver", 1, 2, pid=99)
+        if "copies" in what:
+            export.process(99)
+            export.copy(HTOD, 10_000, 500, 4096, pid=99)
         (run,) = find_runs(export.write(tmp_path / "x.sqlite"))
+        assert [capture.info["pid"] for capture in run.captures] == list(pids)
         (said,) = [finding.message for finding in run.findings if finding.key == "other_processes"]
-        assert said == "x.sqlite: ranges of 1 processes without kernels were left out"
+        assert said == f"x.sqlite: {what} of 1 processes without kernels were left out"
+
+    @GENERATIONS
+    def test_where_none_runs_kernels_those_that_copy_count(self, tmp_path: Path, generation: str) -> None:
+        export = Export(generation)
+        for pid in (10, 20):
+            export.calls = 0
+            export.copy(HTOD, 1_000_000 * pid, 500, pid, pid=pid)
+        path = export.write(tmp_path / "x.sqlite")
+        (run,) = find_runs(path)
+        assert [capture.info["pid"] for capture in run.captures] == [10, 20]
+        reading = read(path, pid=20)
+        assert reading.rows("SELECT size_bytes, start_ns - launch_ns FROM stage_copy") == [(20, 5000)]
 
     @GENERATIONS
     def test_calls_of_a_process_without_kernels_are_no_launches(self, tmp_path: Path, generation: str) -> None:

@@ -6,7 +6,8 @@ one process may carry its rank in its name. Such numbering is reported as a find
 
 A CUDA graph that was recorded as a whole counts as a kernel. What other processes recorded is left out (launchers,
 servers): each process numbers its calls from 1, so that theirs look like the launches of kernels. But if only one
-process runs kernels and has no ranges, those of the others count: a driver may mark the steps of its worker.
+process runs kernels and has no ranges, those of the others count: a driver may mark the steps of its worker. Where no
+process runs kernels, those that copy have a capture each.
 """
 
 from __future__ import annotations
@@ -30,6 +31,10 @@ _PHYSICAL = "SELECT pid, cudaId, gpuId FROM TARGET_INFO_CUDA_DEVICE"
 _COMPUTING = (
     "SELECT DISTINCT (globalPid >> 24) & 16777215, deviceId FROM CUPTI_ACTIVITY_KIND_KERNEL",
     "SELECT DISTINCT (globalPid >> 24) & 16777215, deviceId FROM CUPTI_ACTIVITY_KIND_GRAPH_TRACE",
+)
+_COPYING = (
+    "SELECT DISTINCT (globalPid >> 24) & 16777215, deviceId FROM CUPTI_ACTIVITY_KIND_MEMCPY",
+    "SELECT DISTINCT (globalPid >> 24) & 16777215, deviceId FROM CUPTI_ACTIVITY_KIND_MEMSET",
 )
 _MARKING = "SELECT DISTINCT (globalTid >> 24) & 16777215, domainId FROM NVTX_EVENTS WHERE eventType IN (59, 60)"
 _RANKS = "SELECT DISTINCT (globalTid >> 24) & 16777215, rank FROM MPI_RANKS"
@@ -74,7 +79,6 @@ def captures_of_export(path: Path) -> Found:
     ranks = list(range(len(processes))) if is_numbered else ranks
     marking = {(pid, domain) for pid, domain in quietly(path, _MARKING) if pid is not None}
     pids = {pid for _, pid in processes}
-    others = {pid for pid, _ in marking} - pids
     is_alone = len(processes) == 1
     # Ranges outside of the default domain, 0, may be a library's (NCCL).
     has_all_ranges = is_alone and not any((pid, domain) in marking for pid in pids for domain in (0, None))
@@ -86,8 +90,13 @@ def captures_of_export(path: Path) -> Found:
         for rank, (device, pid) in zip(ranks, processes, strict=True)
     ]
     notes = [(path, _numbered(captures))] if is_numbered else []
-    if others and not has_all_ranges:
-        message = f"{path.name}: ranges of {len(others)} processes without kernels were left out"
+    left_out: dict[str, set[int]] = {
+        "ranges": set() if has_all_ranges else {pid for pid, _ in marking} - pids,
+        "copies": _copying_beside(path, pids),
+    }
+    if others := set().union(*left_out.values()):
+        what = " and ".join(name for name, found in left_out.items() if found)
+        message = f"{path.name}: {what} of {len(others)} processes without kernels were left out"
         notes.append((path, Finding("warning", "other_processes", message)))
     return Found(sorted(captures, key=lambda capture: capture.rank or 0), notes)
 
@@ -133,21 +142,28 @@ def _ranks(path: Path, pids: Sequence[int]) -> list[int | None]:
 
 
 def _processes(path: Path) -> list[tuple[int, int]]:
-    """GPU and id of each process that runs kernels, in order; without kernels, of the only process that uses a GPU.
+    """GPU and id of each process that runs kernels, in order; without kernels, of those that copy, else that use a GPU.
 
     Empty if the export does not identify any. Tables are only scanned if their first rows do not name all processes.
     """
     physical = {(pid, device): gpu for pid, device, gpu in quietly(path, _PHYSICAL)}
     listed = _devices(path, _CONTEXTS)
     used = _devices(path, [f"{query} LIMIT 1" for query in _COMPUTING])
-    if dict(used).keys() != dict(listed).keys():
-        used = _devices(path, _COMPUTING) or (listed if len(dict(listed)) == 1 else [])
+    if not used or dict(used).keys() != dict(listed).keys():
+        used = _devices(path, _COMPUTING) or _devices(path, _COPYING) or (listed if len(dict(listed)) == 1 else [])
     found: dict[int, int] = {}
     for pid, device in used:
         gpu = physical.get((pid, device))
         number = gpu if isinstance(gpu, int) else device
         found[pid] = min(found.get(pid, number), number)
     return sorted((device, pid) for pid, device in found.items())
+
+
+def _copying_beside(path: Path, pids: set[int]) -> set[int]:
+    """Other processes that copy or set memory. Nothing is scanned if no other process has a context."""
+    if pids == dict(_devices(path, _CONTEXTS)).keys():
+        return set()
+    return dict(_devices(path, _COPYING)).keys() - pids
 
 
 def _devices(path: Path, queries: Iterable[str]) -> list[tuple[int, int]]:
