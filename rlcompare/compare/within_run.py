@@ -103,11 +103,11 @@ class Run:
 
     @cached_property
     def _first(self) -> int:
-        """Number of first steps that take longer."""
+        """Number of first steps that take longer; 0 if more do than first steps: that is another level."""
         amounts = self._series[SPEED].amounts if SPEED in self._series else []
         most = min(MOST_FIRST, len(amounts) // 4)
-        usual = (place for place in range(most) if amounts[place] < (1 + LONGER) * self._usual)
-        return next(usual, most)
+        usual = (place for place, amount in enumerate(amounts[: most + 1]) if amount < (1 + LONGER) * self._usual)
+        return next(usual, 0)
 
     @property
     def _start(self) -> float:

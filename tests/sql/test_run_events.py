@@ -121,6 +121,17 @@ def test_what_takes_longer_for_a_known_reason_is_told_as_that(plain: Path, tmp_p
     assert not any(line.startswith("within run") for line in summary_lines(build_view(diff)))
 
 
+@pytest.mark.parametrize(("slow", "last"), [(2, [2]), (6, [])])
+def test_first_steps_end_by_themselves(tmp_path: Path, slow: int, last: list[int]) -> None:
+    """Of ten steps the first two, or the first six, take 0.1 s more: six are no warm-up."""
+    rows = [(step, name, 0.3 if step <= slow else 0.2) for step in range(1, 11) for name in ("step", "gen")]
+    made = RollupStore(tmp_path / "new.duckdb")
+    made.add_many("metric", [{"step": step, "name": f"timing_s/{name}", "value": value, "source": "file",
+                              "profiled": False} for step, name, value in rows])  # fmt: skip
+    path = made.done()
+    assert [event.last for event in told(compared(path, path), what="first_steps", side="new")] == last
+
+
 def test_steps_of_one_of_two_times(plain: Path, tmp_path: Path) -> None:
     chosen = random.Random(2)
     slow = {step for step in range(1, 301) if chosen.random() < 0.35}
