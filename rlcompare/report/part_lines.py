@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from rlcompare.compare.overall import PATH
 from rlcompare.language import tr
 from rlcompare.model.diff import Diff, Row, Value
 from rlcompare.model.words import Polarity
@@ -47,10 +48,10 @@ class PartLine:
 
 @dataclass(frozen=True)
 class PartLines:
-    """The parts of the step, those that changed most first; ``label`` says which parts, ``unit`` holds for all."""
+    """The parts of the step, those that changed most first; ``label`` says which parts, ``heading`` what they hold."""
 
     label: str
-    unit: str
+    heading: str
     lines: tuple[PartLine, ...]
 
 
@@ -67,7 +68,10 @@ def part_lines(diff: Diff) -> PartLines | None:
         return None
     judged, floor = not profile_disagrees(diff), floor_of(diff.metric(diff.headline))
     lines = [_line(row, largest, _tone(row, floor, judged, diff.unstable)) for row in ordered]
-    return PartLines(tr(label), quantity.shown_unit("ms", (largest,)), tuple(lines))
+    unit = quantity.shown_unit("ms", (largest,))
+    of_path = diff.headline == PATH  # other values than those of the section ``phases``
+    heading = tr("{unit} on critical path", unit=unit) if of_path else tr("{unit} per step", unit=unit)
+    return PartLines(tr(label), heading, tuple(lines))
 
 
 def _sum_of(rows: Sequence[Row]) -> Row:

@@ -27,13 +27,13 @@ def part_block(parts: PartLines, label: int, width: int) -> Iterator[Line]:
     for keys in (("baseline", "new", "delta", "change"), ("delta", "change")):
         columns = [_column(parts, key) for key in keys]
         numbers = sum(2 + max(map(width_of, column)) for column in columns)
-        widest = max(width_of(line.name) for line in parts.lines)
+        widest = max(width_of(parts.heading), *(width_of(line.name) for line in parts.lines))
         name = min(max(widest, _NAME[0]), _NAME[1], max(room - numbers - 2 - _BAR[0], _NAME[0]))
         cells = min(room - numbers - name - 2, _BAR[1])
         if cells >= _BAR[0]:
             break
     legend = f"{_BOTH} {tr('both')}  {_MORE} {tr('more')}  {_LESS} {tr('less')}"
-    rows = [tr("{unit} per step", unit=parts.unit), *(line.name for line in parts.lines)]
+    rows = [parts.heading, *(line.name for line in parts.lines)]
     bars = [legend if width_of(legend) <= cells else "", *(_bar(line, cells) for line in parts.lines)]
     for number, (row, bar) in enumerate(zip(rows, bars, strict=True)):
         text = pad(parts.label if number == 0 else "", label) + pad(fit(row, name), name)
