@@ -304,14 +304,14 @@ def _more(place: str, delta: float, mean: float, change: OperatorChange | None) 
     own = change.new - change.baseline if change else 0.0
     if change is None or change.shown is None or not mean or abs(own / mean - 1) <= SAME_TIME:
         return f"{start}."
-    if moved := outside(change.shown, mean):
+    if moved := outside(change.shown, mean, delta):
         return f"{start}{moved}."
     if own / mean > 1:
         return f"{start}, and {_by(own)} in all, as other work hides the rest."
     return f"{start}, as {'less' if mean > 0 else 'more'} of it is hidden under other work."
 
 
-def outside(shown: float | None, change: float) -> str:
+def outside(shown: float | None, change: float, delta: float) -> str:
     """A clause if kernels changed their part of the step because more or less of them runs before or after it.
 
     The device is behind the host: a step on the host ends before its last kernels, and begins with those of the last.
@@ -323,10 +323,10 @@ def outside(shown: float | None, change: float) -> str:
     if shown is None or not change or abs(shown / change - 1) <= SAME_TIME:
         return ""
     if shown / change > 1:
-        return f", and {_by(shown)} in all, the rest while the host is not in the step"
-    moved = change - shown
-    part = f"{ms(moved)} of it " if 0 < moved / change < SAME_PHASE else ""
-    return f", {part}as {'more' if moved > 0 else 'less'} of it runs while the host is in the step"
+        return f", and {_by(delta * shown / change)} in all, the rest while the host is not in the step"
+    moved = (change - shown) / change
+    part = f"{ms(delta * moved)} of it " if 0 < moved < SAME_PHASE else ""
+    return f", {part}as {'more' if delta > 0 else 'less'} of it runs while the host is in the step"
 
 
 def _slower(change: OperatorChange, place: str) -> str:

@@ -112,7 +112,7 @@ def _outside(evidence: Evidence, basis: Basis, parts: Mapping[int, Part]) -> str
     delta = total(parts.values())
     if not delta or not known or not MOST_OF <= total(found) / delta <= 1 / MOST_OF or basis.is_apart(found):
         return ""
-    return outside(fsum(known), mean_total(found))
+    return outside(fsum(known), mean_total(found), total(found))
 
 
 ABOUT_ALL = 1.25

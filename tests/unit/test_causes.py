@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from rlcompare.compare.causes import find_causes
 from rlcompare.compare.common import clock
+from rlcompare.compare.computation import outside
 from rlcompare.compare.evidence import Evidence, OperatorChange
 from rlcompare.compare.parts import Basis, Part
 from rlcompare.model.diff import Cause, Delta, Row, Section, Unexplained
@@ -288,6 +289,20 @@ def test_computation_that_is_slower_on_the_path_than_on_average_says_both(ranks:
     (found,) = clock(evidence, basis)
     assert isinstance(found.text, str)
     assert found.text.startswith(f"Computation as a whole {words} kernels")
+
+
+@pytest.mark.parametrize(
+    ("shown", "clause"),
+    [
+        (0.1, ", 3.60 ms of it as more of it runs while the host is in the step"),
+        (0.0, ", as more of it runs while the host is in the step"),
+        (2.0, ", and 8.00 ms more in all, the rest while the host is not in the step"),
+        (0.9, ""),
+    ],
+)
+def test_what_moved_on_one_of_four_ranks_is_told_in_times_of_the_path(shown: float, clause: str) -> None:
+    """The step of one rank holds 4 ms more: a mean of 1 ms over ranks."""
+    assert outside(shown, 1.0, 4.0) == clause
 
 
 def test_what_one_cause_explains_is_in_no_other() -> None:
