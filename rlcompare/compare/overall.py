@@ -13,6 +13,8 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
+from itertools import zip_longest
+from math import fsum
 
 from rlcompare.compare.comparability import changed_meaning
 from rlcompare.compare.names import TIMES, TOKEN_RATE, polarity_of, unit_of
@@ -206,13 +208,14 @@ def headlines(deltas: Mapping[str, Delta]) -> Sequence[str]:
 def outlasts(deltas: Mapping[str, Delta], side: SideName) -> bool:
     """Whether the device works longer for a step than the step lasts on the host: then that is not the step's time.
 
-    So it is in a profile of few steps at whose end nothing waits for the device.
+    So it is in a profile of few steps at whose end nothing waits for the device. Runs count that know all of the times.
     """
-    step, compute, comm = (
-        getattr(deltas[metric], side) if metric in deltas else None
-        for metric in ("time.step", "time.compute", "time.exposed_comm")
-    )
-    return bool(step and compute and compute + (comm or 0.0) > OUTLASTS * step)
+    times = (deltas.get(metric) for metric in ("time.step", "time.compute", "time.exposed_comm"))
+    runs = zip_longest(*(delta.samples.get(side, ()) if delta else () for delta in times))
+    known = [
+        (step, compute + (comm or 0.0)) for step, compute, comm in runs if step is not None and compute is not None
+    ]
+    return fsum(busy for _, busy in known) > OUTLASTS * fsum(step for step, _ in known) > 0
 
 
 def _add_times(overall: Overall, times: Sequence[TimeSample]) -> None:
