@@ -176,6 +176,27 @@ def _at_the_same_steps(pair: Pair) -> tuple[float | None, float | None]:
     return pairs if None not in pairs else (None, pair.new.finish)
 
 
+def _beside(pair: Pair, before: float | None, now: float) -> str:
+    """The baseline's level beside one of the new side: at the same steps only if both logged these."""
+    if before is None or pair.baseline is None:
+        return ""
+    if now == pair.new.shared_finish:
+        return f"; the baseline has {show(before)} at the same steps"
+    if before == pair.baseline.finish:
+        return f"; the baseline ends at {show(before)}"
+    return f"; the baseline has {show(before)} in the last steps that both logged"
+
+
+def _both(pair: Pair, before: float, now: float, change: str = "") -> str:
+    """Both levels, and whether they are those at the ends of the logs."""
+    name, finish, baseline = pair.new.given, pair.new.finish, pair.baseline.finish if pair.baseline else None
+    if now != finish:
+        its = "ends at" if before == baseline else "has"
+        return f"{name} is {show(now)} where the baseline {its} {show(before)}{change}; it ends at {show(finish)}"
+    other = "the baseline's at" if before == baseline else "where the baseline has"
+    return f"{name} ends at {show(now)}, {other} {show(before)}{change}"
+
+
 def _entropy(pair: Pair) -> Iterator[Symptom]:
     """Collapse and explosion, compared with its own start and with the baseline at the same steps."""
     new, name = pair.new, pair.new.given
@@ -184,28 +205,28 @@ def _entropy(pair: Pair) -> Iterator[Symptom]:
         return
     before, shared = _at_the_same_steps(pair)
     since = new.first(lambda run: run.fallen_step)
-    compared = "" if before is None else f"; the baseline has {show(before)} at the same steps"
     key = "health.entropy_collapse"
     # Where the new log goes on after the baseline's end, the baseline's last level is all that is known.
     least = min(before, pair.baseline.low[0] or before) if pair.baseline and before is not None else None
     if finish < start / FAR and (least is None or finish < least / FAR):
         begun = f" since step {since}" if since is not None else ""
-        text = f"{name} collapsed from {show(start)} to {show(finish)}{begun}{compared}."
+        text = f"{name} collapsed from {show(start)} to {show(finish)}{begun}{_beside(pair, before, finish)}."
         certain = least is not None and shared is not None and shared < min(start, least) / FAR
         yield pair.symptom(key, ERROR if certain else WARN, before, finish, since, text)
     elif low < start / FAR and (least is None or low < least / FAR):
         at = f"{show(low)} (mean of {WINDOW} steps from step {low_step} on{_of_one_run(new)})"
-        yield pair.symptom(key, WARN, before, low, low_step, f"{name} fell from {show(start)} to {at}{compared}.")
+        compared = "" if least is None else f"; the baseline's is at least {show(least)}"
+        yield pair.symptom(key, WARN, least, low, low_step, f"{name} fell from {show(start)} to {at}{compared}.")
     elif (
         before is not None
         and shared is not None
         and shared < HALF * min(before, start)
         and before - shared > _doubt(pair)
     ):
-        text = f"{name} fell from {show(start)} to {show(shared)}{compared}."
+        text = f"{name} fell from {show(start)} to {show(shared)}{_beside(pair, before, shared)}."
         yield pair.symptom(key, WARN, before, shared, None, text)
     if before is not None and shared is not None and shared > FAR * max(before, start):
-        text = f"{name} rose from {show(start)} to {show(shared)}{compared}."
+        text = f"{name} rose from {show(start)} to {show(shared)}{_beside(pair, before, shared)}."
         yield pair.symptom("health.entropy_explosion", WARN, before, shared, None, text)
 
 
@@ -270,12 +291,9 @@ def _reward(pair: Pair) -> Iterator[Symptom]:
     is_end = not goes_on or (before, now) == ends or shared[1] == new.finish
     lasts = is_end or (None not in ends and _has_fallen(pair, ends[0] or 0.0, ends[1] or 0.0, FALL[0], 1.0))
     change = f" ({grouped((now / before - 1) * 100, 1, '+')} %)" if min(before, now) > 0 else ""
-    text = f"{new.given} ends at {show(now)}, the baseline's at {show(before)}{change}"
-    if not is_end:
-        text = f"{new.given} is {show(now)} where the baseline ends at {show(before)}{change}"
-        text += f"; it ends at {show(new.finish)}"
+    text = f"{_both(pair, before, now, change)}; steps vary by {show(pair.noise)}."
     severity = ERROR if lasts and _has_fallen(pair, before, now, FALL[1], 2.0) else WARN
-    yield pair.symptom("health.reward_fall", severity, before, now, None, f"{text}; steps vary by {show(pair.noise)}.")
+    yield pair.symptom("health.reward_fall", severity, before, now, None, text)
 
 
 def _has_fallen(pair: Pair, before: float, now: float, part: float, times: float) -> bool:
@@ -300,7 +318,7 @@ def _clipped(pair: Pair) -> Iterator[Symptom]:
     before, now = _at_the_same_steps(pair)
     if before is None or now is None or now < CLIPPED or now - before < max(CLIPPED / 2, _doubt(pair)):
         return
-    text = f"{pair.new.given} ends at {show(now)}, the baseline's at {show(before)}: responses reach the length limit."
+    text = f"{_both(pair, before, now)}: responses reach the length limit."
     yield pair.symptom("health.clipped_responses", WARN, before, now, None, text)
 
 

@@ -24,6 +24,7 @@ from rlcompare.compare.stability import symptoms_of
 from rlcompare.errors import UsageError
 from rlcompare.gate import built_in_policy, judge, load_policy
 from rlcompare.gate.health import health_verdicts
+from rlcompare.language import speaking
 from rlcompare.model.diff import SYMPTOMS, Diff, Symptom
 from rlcompare.model.words import SIDES, RuleSeverity, SideName
 from rlcompare.report.document import from_document, read_document, to_document
@@ -31,6 +32,7 @@ from rlcompare.report.gate_text import print_gate
 from rlcompare.report.html import render_html
 from rlcompare.report.markdown import render_markdown
 from rlcompare.report.notebook import render_comparison
+from rlcompare.report.sentences import said
 from rlcompare.report.terminal import SUMMARY_LINES, print_summary, summary_lines
 from rlcompare.report.view import build_view
 from tests.unit import diff_examples
@@ -532,3 +534,25 @@ def test_a_reward_that_recovers_after_the_baselines_end_only_warns() -> None:
     (found,) = symptoms(job(1, 60), job(2, 120, dip))
     assert (found.key, found.severity) == ("health.reward_fall", "warn")
     assert "is 0.2 where the baseline ends at" in found.text and "; it ends at 0.871" in found.text
+
+
+@pytest.mark.parametrize(
+    ("metric", "change", "lengths", "says"),
+    [  # the change of the new side; the steps of baseline and new side; how the sentence goes on
+        ("actor/entropy", after(60, lambda v: v / 90), (60, 120), "since step 61; the baseline ends at 0.293."),
+        ("actor/entropy", after(30, lambda v: v / 90), (120, 60), "at the same steps."),
+        ("actor/entropy", lambda s, v: v / 90 if 20 < s < 30 else v, (60, 60), "; the baseline's is at least 0.291."),
+        (SCORE, lasting(lambda v: v * 0.7), (120, 60), "ends at 0.413, where the baseline has 0.58 "),
+        (CLIP, lambda s, v: 0.97 if 30 < s < 80 else v, (60, 120), "is 0.97 where the baseline ends at 0.02;"),
+        (CLIP, after(30, lambda _: 0.97), (120, 60), "ends at 0.97, where the baseline has 0.02"),
+    ],
+)
+def test_a_level_is_said_to_be_at_the_end_or_at_the_same_steps_only_where_it_is(
+    metric: str, change: Change, lengths: tuple[int, int], says: str
+) -> None:
+    before, now = lengths
+    found = symptoms(job(1, before), job(2, now, {metric: change}), (before, now))
+    (text,) = (one.text for one in found if one.metric == metric)
+    assert says in text
+    with speaking("zh-CN"):
+        assert said(text) != text
