@@ -6,16 +6,16 @@
 | ``trimmed`` | the mean of the middle 80 % of the steps |
 | ``worst10`` | the worst mean of ten neighbouring steps: the lowest if higher is better, else the highest |
 | ``above40``, ``below0.3`` | the share of steps with a value above or below that, in the metric's own unit |
-| ``steps100-200`` | the mean over these steps |
+| ``steps100-200`` | the mean over those of these steps that both sides logged |
 
-``worst10`` needs ten steps. The last two need each step. Where the series is
-thinned, as in runs of very many steps, these two are unknown.
+All are of the steps that count for the mean, except that ``steps1-5`` has the first step. ``worst10`` needs ten steps.
+The last two need each step. Where the series is thinned, as in runs of very many steps, these two are unknown.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from math import fsum
@@ -122,20 +122,25 @@ def _of_runs(diff: Diff, base: Delta, measure: str) -> dict[tuple[str, int], flo
         return {(one.side, one.run): _MEASURES[measure](one) for one in own}
     series = [one for one in diff.series if one.metric == base.metric and one.logged == len(one.steps) > 0]
     if share := _SHARE.fullmatch(measure):
-        return {(one.side, one.run): _share(one, share[1], float(share[2])) for one in series}
+        counted = (one for one in series if len(one.left_out) < len(one.steps))
+        return {(one.side, one.run): _share(one, share[1], float(share[2])) for one in counted}
     if window := _WINDOW.fullmatch(measure):
         first, last = map(int, window.groups())
-        means = {(one.side, one.run): _mean(one, first, last) for one in series}
-        return {of: value for of, value in means.items() if value is not None}
+        logged = [
+            {step for one in series if one.side == side for step in one.steps if first <= step <= last}
+            for side in SIDES
+        ]
+        steps = set.intersection(*logged) or set.union(*logged)
+        return {(one.side, one.run): _mean(one, steps) for one in series if not steps.isdisjoint(one.steps)}
     return {}
 
 
 def _share(series: Series, where: str, limit: float) -> float:
-    beyond = sum(value > limit if where == "above" else value < limit for value in series.values)
-    return beyond / len(series.values)
+    left_out = set(series.left_out)
+    values = [value for step, value in zip(series.steps, series.values, strict=True) if step not in left_out]
+    return sum(value > limit if where == "above" else value < limit for value in values) / len(values)
 
 
-def _mean(series: Series, first: int, last: int) -> float | None:
-    pairs = zip(series.steps, series.values, strict=True)
-    values = [value for step, value in pairs if first <= step <= last]
-    return fsum(values) / len(values) if values else None
+def _mean(series: Series, steps: Set[int]) -> float:
+    values = [value for step, value in zip(series.steps, series.values, strict=True) if step in steps]
+    return fsum(values) / len(values)

@@ -356,6 +356,7 @@ class RunSeries(NamedTuple):
     phase: str | None
     steps: list[int]
     amounts: list[float]
+    left_out: list[int]
 
 
 class RunSetting(NamedTuple):

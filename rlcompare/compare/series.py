@@ -31,8 +31,9 @@ def thinned_series(series: Sequence[RunSeries]) -> tuple[Series, ...]:
     made = []
     for one in series:
         places = kept(one.amounts, most)
-        steps, values = (one.steps[at] for at in places), (_rounded(one.amounts[at]) for at in places)
-        made.append(Series(one.name, one.side, one.run, len(one.steps), tuple(steps), tuple(values)))
+        steps, values = tuple(one.steps[at] for at in places), tuple(_rounded(one.amounts[at]) for at in places)
+        left_out = set(one.left_out).intersection(steps)
+        made.append(Series(one.name, one.side, one.run, len(one.steps), steps, values, tuple(sorted(left_out))))
     return tuple(made)
 
 

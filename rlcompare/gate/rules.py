@@ -139,7 +139,7 @@ def _spread(rule: Rule, delta: Delta, diff: Diff, policy: Policy, spreads: Mappi
 def _of_share(assumed: Spread, delta: Delta, diff: Diff) -> Spread:
     """A share of few steps is not known any better than such a number of steps can tell it."""
     metric = delta.metric.rpartition("@")[0]
-    steps = min((len(one.steps) for one in diff.series if one.metric == metric), default=0)
+    steps = min((len(one.steps) - len(one.left_out) for one in diff.series if one.metric == metric), default=0)
     share = max(delta.baseline or 0.0, delta.new or 0.0)
     if not steps or not 0 < share < 1:
         return assumed

@@ -364,6 +364,7 @@ class Series:
         logged: number of steps that were logged. If it exceeds the number of ``steps``, the series is thinned: of each
             of several equal parts, the lowest and the highest value are kept.
         steps, values: in order, with six digits.
+        left_out: those of the steps that do not count for the mean: a warm-up step, steps that one side alone logged.
     """
 
     metric: str
@@ -372,6 +373,7 @@ class Series:
     logged: int
     steps: tuple[int, ...]
     values: tuple[float, ...]
+    left_out: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         if len(self.values) != len(self.steps):

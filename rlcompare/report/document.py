@@ -94,7 +94,8 @@ def to_document(diff: Diff) -> Document:
         "events": [_event(event) for event in diff.events],
         "aggregates": [{name: getattr(aggregate, name) for name in _OF_AGGREGATE} for aggregate in diff.aggregates],
         "series": [
-            {**vars(series), "steps": list(series.steps), "values": list(series.values)} for series in diff.series
+            {**vars(series), **{name: list(getattr(series, name)) for name in ("steps", "values", "left_out")}}
+            for series in diff.series
         ],
         "pictures": {
             "phases": list(diff.pictures.phases),

@@ -1,7 +1,7 @@
 -- Times, health and workload step by step: for each run and metric, the steps and their values, in order. Steps under a profiler and
 -- warm-up steps are left out if there are others; so is step 0, validation before training. `phase`: the phase of the step that the timer
--- is; NULL: none.
--- Depends on c_metric, c_metric_name, c_timer.
+-- is; NULL: none. `left_out`: those of the steps that do not count for the mean (c_judged).
+-- Depends on c_judged, c_metric, c_metric_name, c_timer.
 -- Nothing without c_metric, c_metric_name.
 WITH watched AS (
     SELECT CAST(name AS metric_name) AS name FROM c_metric_name
@@ -16,6 +16,8 @@ WITH watched AS (
 ), counted AS (
     SELECT side, run, name, bool_and(disturbed) AS disturbed FROM known GROUP BY ALL
 )
-SELECT k.side, k.run, k.name, any_value(t.phase) AS phase, list(k.step ORDER BY k.step) AS steps, list(k.value ORDER BY k.step) AS amounts
+SELECT k.side, k.run, k.name, any_value(t.phase) AS phase, list(k.step ORDER BY k.step) AS steps, list(k.value ORDER BY k.step) AS amounts,
+       coalesce(list(k.step ORDER BY k.step) FILTER (j.step IS NULL), []) AS left_out
 FROM known AS k JOIN counted AS c USING (side, run, name) LEFT JOIN c_timer AS t USING (side, run, name)
+LEFT JOIN c_judged AS j ON j.side = k.side AND j.run = k.run AND j.name = k.name AND j.step = k.step
 WHERE k.disturbed = c.disturbed GROUP BY k.side, k.run, k.name ORDER BY enum_code(k.name), k.side, k.run;

@@ -65,8 +65,8 @@ def test_measures_of_each_run(diff: Diff, measure: str) -> None:
             "p5": np.quantile(values, 0.05, method="inverted_cdf"),
             "p95": np.quantile(values, 0.95, method="inverted_cdf"),
             "worst10": windows.max(),
-            "above36.5": (every > 36.5).mean(),
-            "below31": (every < 31).mean(),
+            "above36.5": (values > 36.5).mean(),
+            "below31": (values < 31).mean(),
             "steps11-20": every[10:20].mean(),
         }[measure])  # fmt: skip
 
@@ -86,6 +86,24 @@ def test_what_a_measure_is_of(diff: Diff) -> None:
     assert [delta.metric for delta in aggregated(diff, "timing_s/*@p95")] == [f"{TIME}@p95"]
     for unknown in (f"{TIME}@p50", f"{TIME}@", "no/such@p95", f"{TIME}@above", f"{TIME}@steps500-600"):
         assert aggregated(diff, unknown) == ()
+
+
+def test_shares_and_windows_are_of_steps_that_both_sides_logged(tmp_path: Path) -> None:
+    """Later steps of the longer side do not count, nor does the first step, unless a window names it."""
+    diff = compared(logged(tmp_path / "old.duckdb", 57), logged(tmp_path / "new.duckdb", 27))
+    old, new = values_of("old", 57)[:27], values_of("new", 27)
+    expected = {
+        "above40": [float(np.mean(np.array(values) > 40)) for values in (old, new)],
+        "steps21-58": [float(np.mean(values[19:])) for values in (old, new)],
+        "steps1-1": [99.0, 99.0],
+    }
+    for measure, means in expected.items():
+        assert samples(diff, f"{TIME}@{measure}") == tuple((pytest.approx(mean, rel=1e-5),) for mean in means)
+    (later,) = aggregated(diff, f"{TIME}@steps30-58")
+    assert later.samples == {"baseline": (pytest.approx(np.mean(values_of("old", 57)[28:]), rel=1e-5),), "new": (None,)}
+    rule = Rule(f"{TIME}@above40", max_absolute=0.05)
+    (share,) = (one for one in judge(diff, Policy("t", (rule,))).verdicts if one.rule == rule)
+    assert "as a share of 27 steps does" in share.text
 
 
 def test_rules_name_measures(diff: Diff) -> None:
@@ -170,7 +188,7 @@ def test_a_thinned_series_keeps_the_extremes_of_each_part(values: list[float], m
 
 
 def test_all_series_together_are_small(diff: Diff) -> None:
-    long = [RunSeries("new", 0, f"timing_s/{number}", None, list(range(2000)), [1 / 3] * 1999 + [7.0])
+    long = [RunSeries("new", 0, f"timing_s/{number}", None, list(range(2000)), [1 / 3] * 1999 + [7.0], [])
             for number in range(200)]  # fmt: skip
     made = thinned_series(long)
     assert sum(len(one.steps) for one in made) <= ALL_POINTS

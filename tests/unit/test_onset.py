@@ -183,7 +183,7 @@ def test_a_trend_that_the_other_side_has_in_part_is_no_news(rise: float, alike: 
     rises: dict[SideName, float] = {"baseline": rise, "new": 11.0}
     steps = list(range(100))
     series = [
-        RunSeries(side, 0, "timing_s/ref", "ref_log_prob", steps, [100 + at * step / 100 for step in steps])
+        RunSeries(side, 0, "timing_s/ref", "ref_log_prob", steps, [100 + at * step / 100 for step in steps], [])
         for side, at in rises.items()
     ]
     (event,) = run_events(series, [])
@@ -200,7 +200,7 @@ def test_of_a_log_and_a_part_of_it_neither_has_what_the_other_has_not(kept: int,
     ]
     lengths: dict[SideName, int] = {"baseline": 200, "new": kept}
     series = [
-        RunSeries(side, 0, "timing_s/step", None, list(range(1, length + 1)), values[:length])
+        RunSeries(side, 0, "timing_s/step", None, list(range(1, length + 1)), values[:length], [])
         for side, length in lengths.items()
     ]
     events = [event for event in run_events(series, ()) if event.what in ("onset", "trend")]
@@ -216,7 +216,7 @@ def test_a_timer_that_changed_at_another_step_is_no_part_of_a_change() -> None:
     made = {"timing_s/gen": gen, "timing_s/update_actor": update}
     made["timing_s/step"] = [a + b for a, b in zip(gen, update, strict=True)]
     series = [
-        RunSeries("new", 0, name, None if name == "timing_s/step" else name.rpartition("/")[2], steps, values)
+        RunSeries("new", 0, name, None if name == "timing_s/step" else name.rpartition("/")[2], steps, values, [])
         for name, values in made.items()
     ]
     for event in run_events(series, ()):
