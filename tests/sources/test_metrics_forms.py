@@ -664,7 +664,55 @@ class TestOneRunInSeveralFiles:
             *((step, "1.log", None) for step in range(1, 5)), (5, "2.log", True),
             *((step, "2.log", None) for step in range(6, 9)),
         ]  # fmt: skip
-        assert findings(store)["resumed"].startswith("2.log continues at step 5 where 1.log ends")
+        assert findings(store)["resumed"].startswith("2.log continues 1.log, which ends at step 5, from step 5 on")
+
+    @pytest.mark.parametrize(
+        ("saved", "begun", "end", "is_one"),
+        [  # the last steps that log a checkpoint, and the steps of another log in the folder of one with 20 steps
+            ([8, 16], 17, 30, True),
+            ([8, 16], 17, 18, True),
+            ([8, 16], 21, 30, True),
+            ([8], 12, 30, True),  # a checkpoint that was saved as the job was killed
+            ([8, 16], 9, 30, False),
+            ([8], 12, 20, False),
+            ([], 21, 30, True),
+            ([], 16, 30, True),
+            ([], 15, 30, False),
+            ([], 16, 20, False),
+        ],
+    )
+    def test_a_log_that_begins_inside_another_one(
+        self, tmp_path: Path, saved: list[int], begun: int, end: int, is_one: bool
+    ) -> None:
+        """It goes on after the last checkpoint; one that begins at an earlier one or has nothing new is another run."""
+        first = {step: training_step(step) for step in range(1, 21)}
+        for step in saved:
+            first[step]["timing_s/save_checkpoint"] = 1.0
+        _write(tmp_path / "1.log", console_log(first))
+        later = {step: training_step(step, slower=2.0) for step in range(begun, end + 1)}
+        _write(tmp_path / "2.log", console_log(later, validation=False))
+
+        found = find_runs(tmp_path)
+        assert [run.name for run in found] == (["2.log"] if is_one else ["1.log", "2.log"])
+        assert [finding.key for run in found for finding in run.findings] == ["resumed"] * is_one
+
+    def test_validation_in_a_file_of_its_own(self, tmp_path: Path) -> None:
+        """Nothing was restarted; also of a job that was."""
+        lines = [f"step:{step} - val-core/gsm8k/reward/mean@1:0.5\n" for step in (4, 8)]
+        _write(tmp_path / "val.log", "".join(lines))
+        _write(tmp_path / "train.log", console_log(self.STEPS, validation=False))
+
+        (run,) = find_runs(tmp_path)
+        assert (run.name, [finding.key for finding in run.findings]) == ("train.log", ["metrics_merged"])
+
+        _write(
+            tmp_path / "train2.log", console_log({step: training_step(step) for step in (6, 7, 8)}, validation=False)
+        )
+        (run,) = find_runs(tmp_path)
+        assert [finding.key for finding in run.findings] == ["resumed", "metrics_merged"]
+
+        _write(tmp_path / "other.log", console_log({step: training_step(step, slower=3.0) for step in range(1, 5)}))
+        assert {run.name for run in find_runs(tmp_path)} == {"other.log", "train.log", "val.log"}
 
     def test_a_job_that_was_started_again(self, tmp_path: Path) -> None:
         later = {step: training_step(step, slower=2.0) for step in range(4, 8)}

@@ -1,7 +1,8 @@
 """Finds the files with metrics and groups them by run.
 
 A job may log to several places at once, and writes another file each time it is restarted. Files with the same values
-for the same steps are one run; so is a file that continues where another one in its folder ends.
+for the same steps are one run; so is a file that continues where another one in its folder ends, or after the last
+checkpoint there, and a file of nothing but validation beside the only run of its folder.
 """
 
 from __future__ import annotations
@@ -23,6 +24,9 @@ _ROUNDING = 5.1e-4  # the console of old releases has three decimals
 _LARGE = 10 * _ROUNDING
 _PRECISION = 1e-5  # TensorBoard's has 24 bits
 _ENOUGH = 0.9
+_SAVED = "timing_s/save_checkpoint"
+_BESIDE_TRAINING = ("val", "timing_s/testing")  # how metrics of validation begin
+_MOST_REPEATED = 0.25  # of the steps of a log that tells of no checkpoint, by one that continues it
 _SHOWN = 8
 _NAME_SHOWN = 60
 _MOST_STEPS_WITHOUT_TIMES = 3
@@ -169,12 +173,19 @@ def _tells_of_engines(path: Path) -> bool:
 
 @dataclass(frozen=True)
 class _Told:
-    """Data of a source for matching: values of some metrics by step and name, and its training steps."""
+    """Data of a source for matching: values of some metrics by step and name, and its training steps.
+
+    Attributes:
+        saved: the last step that saved a checkpoint; None if it tells of none.
+        trains: whether it has metrics of training, not of validation alone.
+    """
 
     entry: TrainingInput
     values: Mapping[tuple[int, str], float]
     first: int
     last: int
+    saved: int | None
+    trains: bool
 
 
 def by_run(entries: Sequence[TrainingInput]) -> tuple[list[TrainingInput], list[tuple[Path, Finding]]]:
@@ -201,7 +212,7 @@ def by_run(entries: Sequence[TrainingInput]) -> tuple[list[TrainingInput], list[
             same.append(told)
     merged = [_merged(run, notes) for run in runs]
     notes += _copies(merged)
-    return [run.entry for run in _continued(merged, notes)] + alone, notes
+    return [run.entry for run in _with_validation(_continued(merged, notes), notes)] + alone, notes
 
 
 def _each_once(entries: Sequence[TrainingInput]) -> list[TrainingInput]:
@@ -237,9 +248,13 @@ def _told(entry: TrainingInput) -> _Told | None:
         metrics = read_metrics(entry.metrics[0])
     except InputError:
         return None
-    trained = {number for number, name in enumerate(metrics.names) if not name.startswith("val")}
-    logged = zip(metrics.steps, metrics.metrics, strict=True)
-    steps = sorted({step for step, metric in logged if metric in trained} or set(metrics.steps))
+    trained = {number for number, name in enumerate(metrics.names) if not name.startswith(_BESIDE_TRAINING)}
+    saver = {number for number, name in enumerate(metrics.names) if name == _SAVED}
+    trains, saved = (
+        {step for step, metric in zip(metrics.steps, metrics.metrics, strict=True) if metric in wanted}
+        for wanted in (trained, saver)
+    )
+    steps = sorted(trains or set(metrics.steps))
     timed = any(metrics.names[metric] in _TELLING for metric in set(metrics.metrics))
     some = set(steps[:_MOST_STEPS_WITHOUT_TIMES])
     values = {
@@ -247,7 +262,7 @@ def _told(entry: TrainingInput) -> _Told | None:
         for _, step, name, value in metrics.rows()
         if value is not None and math.isfinite(value) and (name in _TELLING if timed else step in some)
     }
-    return _Told(entry, values, steps[0], steps[-1])
+    return _Told(entry, values, steps[0], steps[-1], max(saved, default=None), bool(trains))
 
 
 def _tell_the_same(a: _Told, b: _Told) -> bool:
@@ -279,28 +294,62 @@ def _merged(run: Sequence[_Told], notes: list[tuple[Path, Finding]]) -> _Told:
     )
     notes.append((first.path, Finding("info", "metrics_merged", text)))
     entry = replace(first, metrics=sources)
-    return _Told(entry, ordered[0].values, min(told.first for told in run), max(told.last for told in run))
+    trained = [told for told in run if told.trains] or run
+    begun, last = min(told.first for told in trained), max(told.last for told in trained)
+    return _Told(entry, ordered[0].values, begun, last, _saved(run), any(told.trains for told in run))
+
+
+def _saved(run: Sequence[_Told]) -> int | None:
+    return max((told.saved for told in run if told.saved is not None), default=None)
 
 
 def _continued(runs: Sequence[_Told], notes: list[tuple[Path, Finding]]) -> list[_Told]:
-    """Joins a run that starts after the first step to the run in its folder that ends there, if there is only one."""
+    """Joins a run that starts after the first step to the one in its folder that it continues, if there is only one."""
     left = sorted(runs, key=lambda told: told.first)
     for told in [told for told in left if told.first > 1]:
         before = [
             other for other in left
-            if other is not told and other.first < told.first <= other.last + 1 and _folder(other) == _folder(told)
+            if other is not told and _continues(told, other) and _folder(other) == _folder(told)
         ]  # fmt: skip
         if len(before) != 1:
             continue
         (other,) = before
         names = [source.name for run in (other, told) for source in run.entry.metrics[:1]]
         text = f"{names[1]} continues at step {told.first} where {names[0]} ends: read as one run that was restarted"
+        if told.first <= other.last:
+            text = f"{names[1]} continues {names[0]}, which ends at step {other.last}, from step {told.first} on"
+            text += f": read as one run that was restarted, with the steps from {told.first} on of {names[1]}"
         notes.append((other.entry.path, Finding("warning", "resumed", text)))
         entry = replace(other.entry, metrics=told.entry.metrics + other.entry.metrics)
-        joined = _Told(entry, other.values, other.first, max(other.last, told.last))
+        last, saved = max(other.last, told.last), _saved((other, told))
+        joined = _Told(entry, other.values, other.first, last, saved, other.trains or told.trains)
         left = [joined if run is other else run for run in left if run is not told]
     order = [told.entry.path for told in runs]
     return sorted(left, key=lambda told: order.index(told.entry.path))
+
+
+def _with_validation(runs: Sequence[_Told], notes: list[tuple[Path, Finding]]) -> list[_Told]:
+    """Adds files of nothing but validation to the run of training in their folder, if there is only one."""
+    left = list(runs)
+    for told in [told for told in runs if not told.trains]:
+        beside = [run for run in left if run.trains and _folder(run) == _folder(told)]
+        if len(beside) == 1 and told.first <= beside[0].last:
+            joined = _merged([beside[0], told], notes)
+            left = [joined if run is beside[0] else run for run in left if run is not told]
+    return left
+
+
+def _continues(told: _Told, other: _Told) -> bool:
+    """Whether a log may be of another one's job after a restart, which repeats the steps since its last checkpoint.
+
+    A log that begins at an earlier checkpoint, or that has nothing new, is that of another job.
+    """
+    repeated = other.last + 1 - told.first
+    if not 0 <= repeated <= other.last - other.first or told.trains != other.trains:
+        return False
+    if repeated and other.saved is not None:
+        return told.first > other.saved and (told.last > other.last or told.first == other.saved + 1)
+    return told.last > other.last and repeated <= _MOST_REPEATED * (other.last + 1 - other.first)
 
 
 def _folder(told: _Told) -> Path:
