@@ -238,13 +238,21 @@ def _one_long_step(series: records.RunSeries) -> str:
 def _tests_and_saves(sample: records.MetricSample, events: Sequence[RunEvent]) -> str:
     """Which steps test or save, if without them the times of a run hardly differ; else empty."""
     assert sample.value is not None and sample.deviation is not None and sample.steps is not None
-    rest, words = sample.deviation**2, []
-    for event in events:
+    rest, longer = sample.deviation**2, 0.0
+    words: list[str] = []
+    for event in events:  # of disjoint sets of steps
         if event.what == EventKind.TEST_OR_SAVE and (event.side, event.run) == (sample.side, sample.run):
             part = min(event.steps / sample.steps, 1.0)
-            rest -= part * (1 - part) * event.delta**2
-            words.append(f"{event.steps} steps test or save a checkpoint and take {grouped(event.delta, 1)} s more")
-    return " and ".join(words) if rest < (VARIES * sample.value) ** 2 else ""
+            rest -= part * event.delta**2
+            longer += part * event.delta
+            several = event.steps > 1
+            steps = f"{event.steps} steps test or save a checkpoint and take"
+            if words:
+                steps = f"{event.steps} other{'s' if several else ''}"
+            elif not several:
+                steps = "1 step tests or saves a checkpoint and takes"
+            words.append(f"{steps} {grouped(event.delta, 1)} s more")
+    return ", ".join(words) if rest + longer**2 < (VARIES * sample.value) ** 2 else ""
 
 
 def _slow(sample: records.MetricSample, given: Mapping[SideName, SideInput]) -> Finding:

@@ -198,18 +198,39 @@ class Run:
             return
         time_of = dict(list(zip(self._steps, self._series[SPEED].amounts, strict=True))[self._first :])
         others = [value for step, value in time_of.items() if step not in self._beside]
-        groups: dict[tuple[int, ...], list[str]] = {}
-        for name in BESIDE:
-            own = tuple(step for step in self._series[name].steps if step in time_of) if name in self._series else ()
-            if own and self._beside:
-                groups.setdefault(own, []).append(name)
-        for own, names in groups.items():
-            at, usual = median(time_of[step] for step in own), median(others)
+        usual, known = median(others), set[int]()
+        for names, own in self._tests_and_saves(time_of, usual).items():
+            known.update(own)
+            at = median(time_of[step] for step in own)
             if at > (1 + LONGER) * usual:
-                facts = tuple(EventFact(name, None, median(self._series[name].amounts)) for name in names)
+                facts = tuple(EventFact(name, None, self._median(name, own)) for name in names)
                 period = period_of(own, min(time_of), max(time_of))
                 yield self._event(EventKind.TEST_OR_SAVE, SPEED, own, usual, at, period=period, facts=facts)
-        yield from self._spikes({step: value for step, value in time_of.items() if step not in self._beside})
+        yield from self._spikes({step: value for step, value in time_of.items() if step not in known})
+
+    def _tests_and_saves(self, time_of: Mapping[int, float], usual: float) -> dict[tuple[str, ...], list[int]]:
+        """The steps that test or save, by their timers inside the step.
+
+        A timer is inside if it is a phase of the step, or if it holds the time by which its steps are longer.
+        """
+        logged = {name: set(self._series[name].steps) for name in BESIDE if name in self._series}
+        groups: dict[tuple[str, ...], list[int]] = {}
+        for step in time_of:
+            names = tuple(name for name in logged if step in logged[name])
+            inside = tuple(name for name in names if self._series[name].phase is not None)
+            if step in self._beside:
+                groups.setdefault(inside or names, []).append(step)
+        found = {}
+        for names, own in groups.items():
+            longer = median(time_of[step] for step in own) - usual
+            left = abs(longer - sum(self._median(name, own) for name in names))
+            if any(self._series[name].phase is not None for name in names) or left <= LONGER * max(usual, longer):
+                found[names] = own
+        return found
+
+    def _median(self, name: str, steps: Sequence[int]) -> float:
+        amounts = dict(zip(self._series[name].steps, self._series[name].amounts, strict=True))
+        return median(amounts[step] for step in steps)
 
     def _spikes(self, time_of: Mapping[int, float]) -> Iterator[RunEvent]:
         steps, amounts = list(time_of), list(time_of.values())

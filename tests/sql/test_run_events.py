@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -11,16 +12,21 @@ import jsonschema
 import pytest
 
 from rlcompare.app.comparison import Request, compare_sides
+from rlcompare.compare import quality
+from rlcompare.language import speaking
 from rlcompare.model.diff import Diff, EventFact, RunEvent
 from rlcompare.report.document import from_document, to_document
 from rlcompare.report.html import render_html
 from rlcompare.report.markdown import render_markdown
+from rlcompare.report.sentences import said
 from rlcompare.report.terminal import SUMMARY_LINES, summary_lines
 from rlcompare.report.view import build_view
 from tests.sql.rollup_stores import RollupStore, compared
 from tests.unit.test_report_document import schema  # noqa: F401  (a fixture)
 
 Extra = Callable[[int], float]
+Further = Callable[[int], float | None]
+"""None: the metric is not logged in this step."""
 
 
 def logged(
@@ -30,12 +36,13 @@ def logged(
     reward: Extra = lambda step: 0.0,
     steps: int = 300,
     tests: int = 0,
-    **further: Extra,
+    saves: int = 0,
+    **further: Further,
 ) -> Path:
     """Steps of 34 s: generation 20 s (18 s of it in the engine), an update of 13 s; noise as in real logs.
 
-    ``gen`` is what a step's generation takes more, in the engine; ``tests``: validation of 12 s in each step that this
-    number divides. ``further``: other metrics, ``__`` for ``/``.
+    ``gen`` is what a step's generation takes more, in the engine; ``tests``, ``saves``: validation of 12 s, and
+    a checkpoint of 18 s, in each step that this number divides. ``further``: other metrics, ``__`` for ``/``.
     """
     rng = random.Random(path.stem)
     rows: list[tuple[int, str, float]] = []
@@ -45,10 +52,12 @@ def logged(
         parts = {"gen": engine + 2, "update_actor": 13 * rng.gauss(1, 0.02), "reward": 0.5 + reward(step)}
         timers = {**parts, "generate_sequences": engine}
         timers |= {"testing": 12.0} if tests and step % tests == 0 else {}
-        timers["step"] = sum(parts.values()) + timers.get("testing", 0.0) + 0.5
+        timers |= {"save_checkpoint": 18.0} if saves and step % saves == 0 else {}
+        timers["step"] = sum(parts.values()) + timers.get("testing", 0.0) + timers.get("save_checkpoint", 0.0) + 0.5
         rows += [(step, f"timing_s/{name}", value) for name, value in timers.items()]
         rows.append((step, "response_length/max", 1024.0 + rng.choice([0, 8])))
-        rows += [(step, name.replace("__", "/"), extra(step)) for name, extra in further.items()]
+        made = {name.replace("__", "/"): extra(step) for name, extra in further.items()}
+        rows += [(step, name, value) for name, value in made.items() if value is not None]
     store = RollupStore(path)
     store.add_many("metric", [{"step": step, "name": name, "value": value, "source": "file", "profiled": False}
                               for step, name, value in rows])  # fmt: skip
@@ -130,6 +139,34 @@ def test_first_steps_end_by_themselves(tmp_path: Path, slow: int, last: list[int
                               "profiled": False} for step, name, value in rows])  # fmt: skip
     path = made.done()
     assert [event.last for event in told(compared(path, path), what="first_steps", side="new")] == last
+
+
+def test_steps_that_test_are_told_apart_from_those_that_also_save(
+    plain: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(quality, "VARIES", 0.15)
+    diff = compared(plain, logged(tmp_path / "new.duckdb", tests=10, saves=20))
+    both, tested = told(diff, what="test_or_save")
+    assert (both.steps, both.step, both.period) == (15, 20, 20)
+    assert (tested.steps, tested.step, tested.period) == (15, 10, 20)
+    for event, names in ((tested, ["testing"]), (both, ["testing", "save_checkpoint"])):
+        assert [fact.name for fact in event.facts] == [f"timing_s/{name}" for name in names]
+        assert event.delta == pytest.approx(sum(fact.after or 0.0 for fact in event.facts), abs=1.0)
+    (uneven,) = (finding for finding in diff.quality if finding.key == "uneven_times")
+    assert uneven.severity == "info"
+    assert re.search(r": 15 steps test or save .* take [23]\d\.\d s more, 15 others 1\d\.\d s more\.", uneven.message)
+    with speaking("zh-CN"):
+        assert said(uneven.message) != uneven.message
+
+
+def test_tests_after_the_step_are_no_reason(plain: Path, tmp_path: Path) -> None:
+    """Each tenth step is long for another reason; the test in each twentieth is no part of it."""
+    new = logged(tmp_path / "new.duckdb", reward=lambda step: 15.0 if step % 10 == 0 else 0.0,
+                 timing_s__testing=lambda step: 90.0 if step % 20 == 0 else None)  # fmt: skip
+    diff = compared(plain, new)
+    assert told(diff, what="test_or_save") == []
+    (spikes,) = told(diff, what="spikes")
+    assert (spikes.period, spikes.steps, spikes.delta) == (10, 30, pytest.approx(15, abs=1.5))
 
 
 def test_steps_of_one_of_two_times(plain: Path, tmp_path: Path) -> None:
