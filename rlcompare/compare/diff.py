@@ -147,5 +147,8 @@ def compare_runs(baseline: SideInput, new: SideInput, options: CompareOptions | 
                 env,
                 {row.name for row in rollups.rows(records.MetricApart)},
                 {row.name for row in rollups.rows(records.MetricSample)},
+                rounded=any(
+                    found.side == "new" and found.key == "rounded_metrics" for found in rollups.rows(records.Finding)
+                ),
             ),
         )

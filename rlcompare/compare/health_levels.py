@@ -120,10 +120,15 @@ class Level:
 
 @dataclass(frozen=True)
 class Pair:
-    """A metric of the new side, and the same of the baseline if it was measured there and means the same."""
+    """A metric of the new side, and the same of the baseline if it was measured there and means the same.
+
+    Attributes:
+        rounded: whether a log of the new side has three decimals.
+    """
 
     new: Level
     baseline: Level | None
+    rounded: bool = False
 
     @property
     def noise(self) -> float:

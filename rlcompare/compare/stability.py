@@ -47,7 +47,8 @@ that take several batches of the data for one step."""
 
 _MUST_BE_FINITE = ("loss", "gradient", "entropy", "reward", "policy_kl", "reference_kl", "ess", "weight_mean")
 ROUNDED = 0.005
-"""A gradient norm of 0 may be a rounded one if the baseline's is below this: early releases log three decimals."""
+"""Where a log has three decimals, as of early releases, a gradient norm of 0 may be a rounded one if the baseline's is
+below this."""
 
 _FEWEST = 5
 """With fewer steps the spread between them is not known."""
@@ -60,6 +61,8 @@ def symptoms_of(
     env: Mapping[SideName, Mapping[str, str]],
     apart: Collection[str],
     logged: Collection[str],
+    *,
+    rounded: bool = False,
 ) -> tuple[Symptom, ...]:
     """All symptoms: those of the new side first, errors before warnings.
 
@@ -69,6 +72,7 @@ def symptoms_of(
         env: the environment of each side.
         apart: the metrics that have another meaning on the other side.
         logged: the names of all metrics.
+        rounded: whether a log of the new side has three decimals.
     """
     baseline, new = (levels_of([row for row in levels if row.side == side]) for side in ("baseline", "new"))
     found = [*_non_finite(baseline, new), *_failed(runs), *_ends_early(training, env, logged)]
@@ -76,7 +80,7 @@ def symptoms_of(
         if any(run.steps for run in level.runs):
             other = baseline.get(name)
             known = other if other and name not in apart and any(run.steps for run in other.runs) else None
-            pair = Pair(level, known)
+            pair = Pair(level, known, rounded)
             found += [*_curve_symptoms(pair), *off_policy_symptoms(pair, env)]
     found = _without_repeated_reward(found)
     return tuple(sorted(found, key=lambda symptom: (symptom.side == "baseline", symptom.severity != ERROR)))
@@ -238,7 +242,8 @@ def _of_one_run(level: Level) -> str:
 def _gradient(pair: Pair) -> Iterator[Symptom]:
     """Explosion, lasting or in single steps, compared with its own usual level and with the baseline's largest."""
     new, baseline, name = pair.new, pair.baseline, pair.new.given
-    if new.finish == 0 and new.steps >= _FEWEST and baseline and (baseline.finish or 0.0) > ROUNDED:
+    least = ROUNDED if pair.rounded else 0.0
+    if new.finish == 0 and new.steps >= _FEWEST and baseline and (baseline.finish or 0.0) > least:
         text = (
             f"{name} is 0 in the last {new.tenth} steps, the baseline's is {show(baseline.finish)}: nothing is learned."
         )

@@ -556,3 +556,18 @@ def test_a_level_is_said_to_be_at_the_end_or_at_the_same_steps_only_where_it_is(
     assert says in text
     with speaking("zh-CN"):
         assert said(text) != text
+
+
+@pytest.mark.parametrize(("decimals", "found"), [(17, ["health.no_gradient"]), (3, [])])
+def test_a_small_gradient_norm_becomes_zero(tmp_path: Path, decimals: int, found: list[str]) -> None:
+    """In a log of three decimals it may have been rounded."""
+    gone: dict[str, Change] = {"actor/grad_norm": lambda step, value: 0.0 if step > 50 else value / 100}
+    base = file_of(tmp_path / "a.jsonl", job(1, 60, {"actor/grad_norm": lasting(lambda v: v / 100)}))
+    new = tmp_path / "b.log"
+    lines = [
+        " - ".join([f"step:{step}", *(f"{name}:{value:.{decimals}f}" for name, value in data.items())])
+        for step, data in job(2, 60, gone).items()
+    ]
+    new.write_text("\n".join(lines) + "\n")
+    assert run(["diff", "-d", str(new), "-bp", str(base), "-o", str(tmp_path / "out")]) == 0
+    assert [one.key for one in read_document(tmp_path / "out" / "diff.json", "").symptoms] == found
