@@ -38,8 +38,9 @@ BEYOND_STEP = 100
 OTHER_UNIT = 200.0
 """A step that takes this many times as long as on the other side was probably logged in milliseconds."""
 
-_OVERLAP = 0.02
-"""Phases may exceed the step by this part of it without a finding: times in logs are rounded."""
+_OVERLAP, _ROUNDED_NS = 0.02, 11e6
+"""Phases that exceed the step by this part of it, or by this time, have a finding; by more than the part, a caution.
+Less may be rounding: of 20 timers of three decimals, say."""
 
 SUM_OF_TIMERS = "timing/*"
 """The given name of a step's time that is the sum of its timers (sql/compare/load/metric.sql)."""
@@ -96,7 +97,7 @@ def quality_findings(
     made += [
         _overlap(phase, given)
         for phase in rollups.rows(records.TrainingPhase)
-        if phase.beyond_ns > _OVERLAP * phase.step_ns
+        if phase.beyond_ns > min(_OVERLAP * phase.step_ns, _ROUNDED_NS)
     ]
     made += [
         _longer(step.side, step.outside_ns)
@@ -355,7 +356,8 @@ def _overlap(phase: records.TrainingPhase, given: Mapping[SideName, SideInput]) 
         f"its timers overlap: the phases take {beyond} more than timing_s/step ({step}), so they do not add up to the"
         " step, and the time outside of them is unknown (shown as 0)."
     )
-    return finding_of(TIMERS_OVERLAP, phase.side, CAUTION, where(phase, given) + text)
+    severity = CAUTION if phase.beyond_ns > _OVERLAP * phase.step_ns else INFO
+    return finding_of(TIMERS_OVERLAP, phase.side, severity, where(phase, given) + text)
 
 
 def _longer(side: SideName, outside_ns: float) -> Finding:

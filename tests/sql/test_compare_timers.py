@@ -8,6 +8,8 @@ import pytest
 
 from rlcompare.compare import RunStore, SideInput
 from rlcompare.model.diff import Diff
+from rlcompare.report.terminal import summary_lines
+from rlcompare.report.view import build_view
 from tests.sql.rollup_stores import RollupStore, compared, found
 
 SAVE, TEST = 30.0, 12.0
@@ -89,7 +91,11 @@ def test_timers_that_overlap_leave_no_negative_time(tmp_path: Path) -> None:
     (said,) = [finding.message for finding in diff.quality if finding.key == "timers_overlap"]
     assert said.startswith("Baseline: its timers overlap: the phases take 9.00 s more than timing_s/step (21.00 s)")
     assert not [cause for cause in diff.causes if cause.row == "(outside)"]
-    # Rounding in logs makes no such finding.
+    # An overlap of 1 % is one, too: the phases do not add up to the step. Rounding in logs is not.
+    old = logged(tmp_path / "little.duckdb", saves=False, rest=-0.3)
+    (little,) = [finding for finding in compared(old, new).quality if finding.key == "timers_overlap"]
+    assert (little.severity, "take 0.30 s more than" in little.message) == ("info", True)
+    assert any("unknown: training's timers overlap" in line for line in summary_lines(build_view(compared(old, new))))
     old = logged(tmp_path / "rounded.duckdb", saves=False, rest=-0.01)
     assert "timers_overlap" not in {finding.key for finding in compared(old, new).quality}
 
