@@ -1,27 +1,37 @@
 -- Training's own timers as phases: per run, the mean in ns over the steps that count for speed. A phase that is missing in a step counts 0
--- there; `steps` of `of_steps` have it. In a step where its timer has no usable value (NaN), it counts as in the others; a run in which it never has one
--- has no phases: the rest would be unknown. Together with '(outside)' the phases sum to timing_s/step. A remainder below one microsecond is
--- rounding and counts as 0, and so does a negative one: then timers overlap, and the phases exceed the step by `beyond_ns`.
+-- there; `steps` of `of_steps` have it. In a step where its timer has no usable value (NaN), it counts as in the others, and what lies outside of
+-- all timers is unknown: '(outside)' is a mean over the other steps. A run in which a timer never has a usable value, or each step lacks one, has
+-- no phases. If all are usable, the phases sum to timing_s/step with '(outside)'. A remainder below one microsecond is rounding and counts
+-- as 0, and so does a negative one: then timers overlap, and the phases exceed the step by `beyond_ns`.
 -- Depends on c_judged, c_metric, c_timer.
 -- Nothing without c_judged, c_metric, c_timer.
 WITH step_of AS (
     SELECT side, run, step, value FROM c_judged WHERE name = 'timing_s/step'
 ), whole AS (
     SELECT side, run, sum(value ORDER BY step) AS seconds, count(*) AS steps FROM step_of GROUP BY ALL
-), part AS (
-    SELECT m.side, m.run, t.role, t.phase, arg_max(m.name, m.value) AS timer, sum(m.value ORDER BY m.step) AS seconds,
-           count(DISTINCT coalesce(m.step, -1)) AS steps, count(DISTINCT coalesce(m.step, -1)) FILTER (m.value IS NOT NULL) AS usable
+), timed AS (
+    SELECT m.side, m.run, t.role, t.phase, m.name, coalesce(m.step, -1) AS step, m.value
     FROM c_metric AS m JOIN c_timer AS t USING (side, run, name) JOIN step_of AS s ON s.side = m.side AND s.run = m.run AND s.step IS NOT DISTINCT FROM m.step
-    GROUP BY ALL
+), lost AS (
+    SELECT DISTINCT side, run, step FROM timed WHERE value IS NULL
+), complete AS (
+    SELECT side, run, sum(value ORDER BY s.step) AS seconds, count(*) AS steps
+    FROM (SELECT * REPLACE (coalesce(step, -1) AS step) FROM step_of) AS s ANTI JOIN lost USING (side, run, step) GROUP BY ALL
+), part AS (
+    SELECT t.side, t.run, t.role, t.phase, arg_max(t.name, t.value) AS timer, sum(t.value ORDER BY t.step) AS seconds,
+           coalesce(sum(t.value ORDER BY t.step) FILTER (l.step IS NULL), 0) AS complete,
+           count(DISTINCT t.step) AS steps, count(DISTINCT t.step) FILTER (t.value IS NOT NULL) AS usable
+    FROM timed AS t LEFT JOIN lost AS l USING (side, run, step) GROUP BY ALL
 ), counted AS (
     SELECT p.side, p.run, p.role, p.phase, p.timer,
-           CASE WHEN p.usable < p.steps THEN p.seconds * w.steps / (w.steps - (p.steps - p.usable)) ELSE p.seconds END AS seconds, p.steps
-    FROM part AS p JOIN whole AS w USING (side, run) WHERE (p.side, p.run) NOT IN (SELECT (side, run) FROM part WHERE usable = 0)
+           CASE WHEN p.usable < p.steps THEN p.seconds * w.steps / (w.steps - (p.steps - p.usable)) ELSE p.seconds END AS seconds, p.steps, p.complete
+    FROM part AS p JOIN whole AS w USING (side, run) SEMI JOIN complete USING (side, run)
+    WHERE (p.side, p.run) NOT IN (SELECT (side, run) FROM part WHERE usable = 0)
 ), rest AS (
-    SELECT w.side, w.run, NULL AS role, '(outside)' AS phase, NULL AS timer, w.seconds - sum(p.seconds ORDER BY p.phase) AS seconds, w.steps
-    FROM whole AS w JOIN counted AS p USING (side, run) GROUP BY w.side, w.run, w.seconds, w.steps
+    SELECT w.side, w.run, NULL AS role, '(outside)' AS phase, NULL AS timer, (c.seconds - sum(p.complete ORDER BY p.phase)) * (w.steps / c.steps) AS seconds, w.steps
+    FROM whole AS w JOIN complete AS c USING (side, run) JOIN counted AS p USING (side, run) GROUP BY w.side, w.run, w.steps, c.seconds, c.steps
 )
 SELECT p.side, p.run, p.role, p.phase, p.timer, CASE WHEN p.phase = '(outside)' AND p.seconds < 1e-6 THEN 0 ELSE p.seconds * 1e9 / w.steps END AS ns,
        CASE WHEN p.phase = '(outside)' AND p.seconds < 0 THEN -p.seconds * 1e9 / w.steps ELSE 0 END AS beyond_ns, w.seconds * 1e9 / w.steps AS step_ns,
        p.steps, w.steps AS of_steps
-FROM (FROM counted UNION ALL FROM rest) AS p JOIN whole AS w USING (side, run) ORDER BY p.phase, p.side, p.run;
+FROM (SELECT * EXCLUDE (complete) FROM counted UNION ALL FROM rest) AS p JOIN whole AS w USING (side, run) ORDER BY p.phase, p.side, p.run;

@@ -240,3 +240,31 @@ def test_a_step_that_hung_is_named(tmp_path: Path, seconds: dict[int, float], wo
     diff = compared(plain(tmp_path / "old.duckdb", 1, 12), store.done())
     (said,) = [finding.message for finding in diff.quality if finding.key == "uneven_times"]
     assert said.endswith(f"so its mean is unreliable: {words}")
+
+
+@pytest.mark.parametrize("longer", [0.0, 600.0])
+def test_what_a_step_with_an_unusable_timer_leaves_is_not_outside_of_all_timers(tmp_path: Path, longer: float) -> None:
+    """Nobody knows where a step that hung spent its time if one of its timers is NaN."""
+    paths = []
+    for name, lost in (("old", 0), ("new", 6)):
+        store = RollupStore(tmp_path / f"{name}.duckdb")
+        for step in range(1, 13):
+            more = longer if step == lost else 0.0
+            timers = {"gen": None if step == lost else 20.0 + step, "update_actor": 8.0, "step": 28.5 + step + more}
+            for timer, value in timers.items():
+                store.add("metric", step=step, name=f"timing_s/{timer}", value=value, source="file", profiled=False)
+        paths.append(store.done())
+    diff = compared(*paths)
+    outside = found(diff, "phases", "(outside)")
+    assert (outside["baseline"], outside["new"]) == (pytest.approx(500.0), pytest.approx(500.0))
+    assert [cause.row for cause in diff.causes if cause.row == "(outside)"] == []
+
+
+def test_a_run_of_which_each_step_lacks_a_timer_has_no_phases(tmp_path: Path) -> None:
+    store = RollupStore(tmp_path / "new.duckdb")
+    for step in range(1, 9):
+        timers = {"gen": None if step % 2 else 20.0, "update_actor": 8.0 if step % 2 else None, "step": 30.0}
+        for timer, value in timers.items():
+            store.add("metric", step=step, name=f"timing_s/{timer}", value=value, source="file", profiled=False)
+    path = store.done()
+    assert phases(compared(path, path)) == {}
