@@ -124,6 +124,8 @@ class Searched:
         fewest: how many of them a change of the headline must have lasted to be found; None: too few runs for any.
         needed: the number of runs from which on one can be found.
         known: whether hardware or configuration of any of them is.
+        others: the number of other metrics that are searched.
+        fewest_of_others, needed_of_others: ``fewest`` and ``needed`` for one of these, in as many runs.
     """
 
     environment: str
@@ -132,6 +134,9 @@ class Searched:
     fewest: int | None
     needed: int
     known: bool
+    others: int
+    fewest_of_others: int | None
+    needed_of_others: int
 
 
 @dataclass(frozen=True)
@@ -158,9 +163,20 @@ def find_changes(history: History, today: str) -> Found:
     for environment, found in sorted(by_environment.items()):
         headline = headline_of(found)
         numbers = next(series.numbers for series in found if series.metric == headline)
-        fewest = fewest_after(min(len(numbers), MOST_RUNS), headline_alpha())
-        known = not described.isdisjoint(numbers)
-        searched.append(Searched(environment, headline, len(numbers), fewest, runs_needed(headline_alpha()), known))
+        alphas, count = judged(found, headline), min(len(numbers), MOST_RUNS)
+        searched.append(
+            Searched(
+                environment,
+                headline,
+                runs=len(numbers),
+                fewest=fewest_after(count, headline_alpha()),
+                needed=runs_needed(headline_alpha()),
+                known=not described.isdisjoint(numbers),
+                others=len(alphas) - 1,
+                fewest_of_others=fewest_after(count, min(alphas.values())),
+                needed_of_others=runs_needed(min(alphas.values())),
+            )
+        )
         changes += _Environment(history, found, headline, today).changes()
     order = {run.number: place for place, run in enumerate(history.runs)}
     changes.sort(key=lambda change: (-order[change.run.number], change.id))

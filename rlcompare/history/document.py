@@ -98,6 +98,7 @@ def changes_document(found: Found, last: int) -> dict[str, Any]:
                 "runs_needed": one.needed,
                 "enough_runs": one.fewest is not None,
                 "fewest_runs_of_a_change": one.fewest,
+                "fewest_runs_in_other_metrics": one.fewest_of_others,
             }
             for one in found.searched
         ],

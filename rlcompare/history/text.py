@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timezone
 
-from rlcompare.history.changes import Change, Found, MetricChange
+from rlcompare.history.changes import Change, Found, MetricChange, Searched
 from rlcompare.history.environment import divides
 from rlcompare.history.records import OK, Acknowledged, Added, Run, Value
 from rlcompare.model.digits import grouped
@@ -147,7 +147,7 @@ def _searched_lines(found: Found, runs: Sequence[Run]) -> Iterable[str]:
         if one.fewest is None:
             how = f"not searched, a change can be found from {one.needed} runs on"
         else:
-            how = f"a change can be found once it has lasted {one.fewest} runs"
+            how = f"a change can be found once it has lasted {one.fewest} runs{_of_others(one)}"
         unknown = "" if one.known else " (hardware and configuration unknown)"
         count = "1 run" if one.runs == 1 else f"{one.runs} runs"
         yield f"environment {one.environment}{unknown}: {count}, headline {safe_text(one.headline)}; {how}"
@@ -155,6 +155,15 @@ def _searched_lines(found: Found, runs: Sequence[Run]) -> Iterable[str]:
     if left:
         shown = ", ".join(f"run {run.number} {safe_text(run.status, 20)}" for run in left[-4:])
         yield f"not used: {len(left)} of {len(runs)} runs ({'… ' if len(left) > 4 else ''}{shown})"
+
+
+def _of_others(one: Searched) -> str:
+    """How long a change of another metric than the headline must have lasted; empty if it is the same."""
+    if not one.others or one.fewest_of_others == one.fewest:
+        return ""
+    if one.fewest_of_others is None:
+        return f", in other metrics from {one.needed_of_others} runs on"
+    return f", in other metrics {one.fewest_of_others} runs"
 
 
 def commit_text(run: Run) -> str | None:

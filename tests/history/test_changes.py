@@ -5,10 +5,13 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 
+import pytest
+
 from rlcompare.compare.names import TOKEN_RATE
 from rlcompare.history.changes import TOKENS, Change, find_changes
 from rlcompare.history.records import Acknowledged
 from rlcompare.history.store import History
+from rlcompare.history.text import changes_lines
 from tests.history.examples import HEADLINE, history, noisy
 
 TODAY = "2026-11-23"
@@ -146,3 +149,20 @@ def test_what_differs_from_run_to_run_is_not_named() -> None:
 def test_too_few_runs_are_said() -> None:
     found = find_changes(history({HEADLINE: series(1, count=8)}), TODAY)
     assert [(one.runs, one.fewest, one.needed) for one in found.searched] == [(8, None, 17)]
+
+
+@pytest.mark.parametrize(
+    ("count", "others", "says"),
+    [(22, 20, ", in other metrics 10 runs"), (20, 20, ", in other metrics from 22 runs on"), (22, 0, "")],
+)
+def test_how_long_a_change_must_have_lasted_is_said_of_the_other_metrics_too(
+    count: int, others: int, says: str
+) -> None:
+    """They share their part of the odds. One that lasted as long as is said is found, a younger one is not."""
+    flat = {f"phase.p{place}.wall": series(place, count=count) for place in range(max(others - 1, 0))}
+    for lasted in (9, 10):
+        memory = {MEMORY: [5e10] * (count - lasted) + [6e10] * lasted} if others else {}
+        found = find_changes(history({HEADLINE: series(99, count=count), **flat, **memory}), TODAY)
+        line = next(line.text for line in changes_lines(found, (), 30) if line.text.startswith("environment"))
+        assert line.endswith(f"a change can be found once it has lasted 6 runs{says}")
+        assert len(found.changes) == (count == 22 and others > 0 and lasted == 10)
