@@ -82,8 +82,8 @@ def _add(facts: Facts, statement: exp.Expression) -> None:
 
 
 def _is_cte(table: exp.Table) -> bool:
-    """Whether a name refers to a common table expression visible at its place."""
-    if table.args.get("db"):
+    """Whether a name refers to a common table expression visible at its place (``recurring.x``: to all rows of x)."""
+    if table.db not in ("", "recurring"):
         return False
     inner: exp.Expr = table
     outer = inner.parent

@@ -2,7 +2,7 @@
 -- Depends on c_capture, c_collective, late_of.
 -- Nothing without c_capture, c_collective.
 CREATE VIEW c_started AS
-SELECT l.side, l.run, c.member, c.role, c.folder, c.replica, c.host, l.device_id, c.ordinal AS place_in, l.step, l.kind, l.group_key, l.group_name, l.group_digits,
-       l.ordinal, l.start_ns, l.end_ns
+SELECT l.side, l.run, c.member, c.role, c.folder, c.replica, c.ordinal AS place_in, l.step, l.kind, l.group_key, l.group_name, l.group_digits,
+       l.ordinal, l.start_ns - coalesce(c.ahead_ns, 0) AS start_ns, l.end_ns - coalesce(c.ahead_ns, 0) AS end_ns
 FROM c_collective AS l JOIN c_capture AS c USING (side, run, capture);
 CREATE TABLE c_late AS FROM late_of('c_started');

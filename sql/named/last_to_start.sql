@@ -1,7 +1,7 @@
--- How often each rank started an aligned collective last, and by how much: the straggler makes the others wait.
+-- How often each rank started an aligned collective last, by aligned clocks, and by how much: the straggler makes the others wait.
 -- Depends on capture, r_collective.
 WITH started AS (
-    SELECT c.role, c.phase, c.replica, c.rank, l.step, l.kind, l.group_key, l.ordinal, l.start_ns
+    SELECT c.role, c.phase, c.replica, c.rank, l.step, l.kind, l.group_key, l.ordinal, l.start_ns - coalesce(c.ahead_ns, 0) AS start_ns
     FROM r_collective AS l JOIN capture AS c USING (capture)
     WHERE c.rank IS NOT NULL AND l.step IS NOT NULL
 ), ranked AS (

@@ -2,25 +2,25 @@
 -- end of waiting on that track, then on at the rank that was waited for, at the moment when it started the collective; and so on, back to a start.
 -- The steps of a job are walked one by one if no rank begins a step before all have ended the last one. Else the path leads through several steps,
 -- so that no time counts twice. Where ranks have different steps there is no path: its time would be that of no known number of steps. Only jobs
--- whose clocks can be compared have a path: their ranks met in a collective, or run on one machine. Where no machine is named, ranks on devices of
--- different numbers are taken to be on one.
+-- whose clocks can be compared have a path: their ranks met in a collective, and their machines did, or they run on one machine. Where no machine is
+-- named, ranks on devices of different numbers are taken to be on one.
 -- A wait that ends otherwise, because a kernel hides the rest of it, stays on the path. Times are those of all clocks aligned; with `ahead_ns`
 -- added they are those of the capture.
--- Depends on aligned, capture, exposed, job_step, r_collective, r_window.
--- Nothing without capture, job_step, r_window.
+-- Depends on aligned, capture, clock, exposed, job_step, r_collective, r_window.
+-- Nothing without capture, clock, job_step, r_window.
 CREATE OR REPLACE TEMP TABLE path_window AS
-WITH clock AS (
-    SELECT capture, min(ahead_ns) AS ahead_ns FROM aligned GROUP BY capture
-), timed AS (
-    SELECT j.job, j.rank, m.host, w.capture, w.device_id, w.step, coalesce(c.ahead_ns, 0) AS ahead_ns, w.from_ns - coalesce(c.ahead_ns, 0) AS from_ns,
-           w.until_ns - coalesce(c.ahead_ns, 0) AS until_ns
+WITH timed AS (
+    SELECT j.job, j.rank, m.host, w.capture, w.device_id, w.step, c.reference, c.ahead_ns, w.from_ns - c.ahead_ns AS from_ns,
+           w.until_ns - c.ahead_ns AS until_ns
     FROM r_window AS w JOIN job_step AS j ON j.capture = w.capture AND j.step = w.step JOIN capture AS m ON m.capture = w.capture
-    LEFT JOIN clock AS c ON c.capture = w.capture
+    JOIN clock AS c ON c.capture = w.capture
     WHERE EXISTS (FROM r_collective AS r WHERE r.capture = w.capture AND r.device_id IS NOT DISTINCT FROM w.device_id AND r.end_ns > r.start_ns)
 ), torn AS (   -- a step that one rank ended before another one began it
     SELECT job FROM timed GROUP BY job, step HAVING max(from_ns) >= min(until_ns)
 ), uneven AS (
     SELECT job FROM timed GROUP BY job HAVING count(DISTINCT (rank, step)) <> count(DISTINCT rank) * count(DISTINCT step)
+), unaligned AS (
+    SELECT job FROM timed GROUP BY job, step HAVING count(DISTINCT reference) > 1
 ), comparable AS (
     SELECT job FROM aligned GROUP BY job HAVING count(DISTINCT capture) > 1
     UNION
@@ -35,8 +35,8 @@ WITH clock AS (
 ), walked AS (
     SELECT job, step, count(CASE WHEN is_apart THEN 1 END) OVER (PARTITION BY job ORDER BY from_ns, step) AS walk FROM apart
 )
-SELECT t.*, w.walk, dense_rank() OVER (ORDER BY t.job, w.walk, t.rank, t.device_id) AS track
-FROM timed AS t JOIN walked AS w USING (job, step) WHERE t.job IN (FROM comparable) AND t.job NOT IN (FROM uneven);
+SELECT t.* EXCLUDE (reference), w.walk, dense_rank() OVER (ORDER BY t.job, w.walk, t.rank, t.device_id) AS track
+FROM timed AS t JOIN walked AS w USING (job, step) WHERE t.job IN (FROM comparable) AND t.job NOT IN (FROM unaligned) AND t.job NOT IN (FROM uneven);
 
 CREATE OR REPLACE TEMP TABLE path_piece AS
 WITH RECURSIVE arrow AS (   -- from the end of waiting on a track to the rank that was waited for

@@ -35,8 +35,10 @@ SELECT l.capture, l.device_id, l.step, c.phase, 'late start', 'rank ' || c.rank,
 FROM late AS l JOIN capture AS c ON c.capture = l.capture WHERE l.ns > 0;
 
 DROP TABLE aligned;
+DROP TABLE clock;
 DROP TABLE divided;
 DROP TABLE exposed;
+DROP TABLE job_collective;
 DROP TABLE job_step;
 DROP TABLE path_piece;
 DROP TABLE path_window;

@@ -6,9 +6,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 
 from rlcompare import resources
+from rlcompare.store.new_file import run_all
+from rlcompare.store.run_stage import RUN_STAGE
 from tests.sql.rollup_stores import MS, RollupStore, compared, found, side, values
 from tests.stores import rows
 
@@ -447,6 +450,8 @@ def test_a_rank_is_late_by_one_clock_in_collectives_that_meet(
             shift = rank * ahead * MS
             made.collective(1, "all_reduce", ordinal, start + shift, end + shift, rank, device=rank)
     path = made.done()
+    with duckdb.connect(str(path)) as con:
+        run_all(con, RUN_STAGE)
     rows = compared(path, path).sections["ranks"].rows
     assert [row["new_late_ms"] for row in rows] == ([None] * 2 if late is None else [0.0, late])
     assert [row["new_straggler"] for row in rows] == [False, late is not None]

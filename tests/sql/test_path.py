@@ -220,6 +220,14 @@ def fill(con: duckdb.DuckDBPyConnection, given: Sequence[Job]) -> None:
     run_all(con, RUN_STAGE)
 
 
+def set_step(con: duckdb.DuckDBPyConnection, step: int, where: str) -> None:
+    tables = con.execute(
+        "SELECT table_name FROM duckdb_columns() WHERE column_name = 'step' AND starts_with(table_name, 'r_')"
+    ).fetchall()
+    for (table,) in [("step",), *tables]:
+        con.execute(f"UPDATE {table} SET step = {step} WHERE {where}")
+
+
 KINDS = (
     "CASE WHEN kind = 'compute' THEN subject WHEN kind IN ('launch', 'queue', 'unknown', 'python') THEN 'idle'"
     " ELSE kind END"
@@ -283,15 +291,39 @@ def test_ranks_that_never_met_have_no_path_unless_they_share_a_clock(con: duckdb
     assert paths(con) == {}
 
 
+@pytest.mark.parametrize(("hosts", "expected"), [(("a", "a", "b"), False), (("a", "b", "b"), True), (("a",) * 3, True)])
+def test_machines_that_never_met_have_no_path(
+    con: duckdb.DuckDBPyConnection, hosts: tuple[str, ...], expected: bool
+) -> None:
+    """Ranks 0 and 1 met, which says nothing about the clock of rank 2 if that has a machine of its own."""
+    fill(con, [replace(ONE, hosts=hosts)])
+    con.execute("UPDATE r_collective SET group_key = '2' WHERE capture = 2")
+    run_all(con, RUN_STAGE)
+    assert bool(paths(con)) == expected
+
+
+def test_captures_of_one_step_each_have_a_path(con: duckdb.DuckDBPyConnection) -> None:
+    """Between them the clock of rank 1 lost 500."""
+    first, second = (
+        replace(
+            ONE, hosts=("a", "b", "c"), ranks=tuple(rank.later(by) for rank, by in zip(ONE.ranks, ahead, strict=True))
+        )
+        for ahead in ((0, 900, 0), (1000, 1400, 1000))
+    )
+    fill(con, [first, second])
+    expected = paths(con)
+    assert expected[0] == expected[1] != {}
+    con.execute("UPDATE capture SET role = 'job 0', ordinal = capture // 10")
+    set_step(con, 7, "capture >= 10")
+    run_all(con, RUN_STAGE)
+    assert paths(con) == {0: expected[0], 1: {(rank, 7, kind): ns for (rank, _, kind), ns in expected[1].items()}}
+
+
 def test_ranks_of_different_steps_have_no_path(con: duckdb.DuckDBPyConnection) -> None:
     """Two steps that overlap would count as one that takes as long as both."""
     fill(con, [ONE])
     assert paths(con)
-    con.execute("UPDATE step SET step = 7 WHERE capture = 1")
-    for (table,) in con.execute(
-        "SELECT table_name FROM duckdb_columns() WHERE column_name = 'step' AND starts_with(table_name, 'r_')"
-    ).fetchall():
-        con.execute(f"UPDATE {table} SET step = 7 WHERE capture = 1")
+    set_step(con, 7, "capture = 1")
     run_all(con, RUN_STAGE)
     assert paths(con) == {}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -85,6 +86,34 @@ def test_clocks_of_machines_are_aligned_by_the_ends_of_collectives(path: Path) -
         begin = 100 * ordinal
         ranks.collective(ordinal, (begin + 10, begin + 50), (begin + 1015, begin + 1050))
     assert [row for row in ranks.divided() if row[1] == "wait"] == [(0, "wait", "rank 1", 15)]
+
+
+MACHINES = {
+    "tensor parallel inside machines, data parallel across them": ("aabb", ["0,1"] * 4 + ["2,3"] * 4 + ["0,2", "1,3"]),
+    "groups in which other machines are the most": ("aaabbb", ["0,1,3", "2,4,5"] * 2 + ["0,2"]),
+    "a pipeline": ("abc", ["0,1", "1,2"]),
+    "machines that the first one does not meet": ("abcd", ["0,3", "1,2", "2,3"]),
+}
+
+
+@pytest.mark.parametrize("name", MACHINES)
+def test_clocks_are_those_of_machines(tmp_path: Path, name: str) -> None:
+    """Each machine's clock is another 1,000 ahead. Its collectives with itself do not hide that."""
+    hosts, groups = MACHINES[name]
+
+    def waits(ahead: int) -> Rows:
+        ranks = Ranks(tmp_path / f"{ahead}.duckdb", tuple(hosts))
+        ordinals: Counter[str] = Counter()
+        for call, group in enumerate(groups):
+            spans: list[tuple[int, int] | None] = [None] * len(hosts)
+            for place, rank in enumerate(int(member) for member in group.split(",")):
+                shift = 100 * call + ahead * "abcd".index(hosts[rank])
+                spans[rank] = (shift + 10 * (place + rank), shift + 90 + rank % 2)
+            ranks.collective(ordinals[group], *spans, group=group, group_name=group)
+            ordinals[group] += 1
+        return ranks.divided()
+
+    assert [row for row in waits(1000) if row[1] == "wait"] == [row for row in waits(0) if row[1] == "wait"] != []
 
 
 def test_clocks_of_one_machine_are_the_same(path: Path) -> None:

@@ -14,7 +14,7 @@ CREATE TABLE IF NOT EXISTS c_capture (
     rank INTEGER,             -- global rank, or the rank within the replica
     replica INTEGER,
     ordinal INTEGER NOT NULL, -- position in time among the captures of the same member and group
-    host VARCHAR,
+    ahead_ns BIGINT,          -- how far its clock is ahead
     world_size INTEGER,
     tool VARCHAR,
     level VARCHAR,
@@ -28,7 +28,7 @@ INSERT INTO c_capture
 SELECT getvariable('side'), getvariable('run'), capture, coalesce(role, ''), coalesce(phase, ''),
        CASE WHEN replica IS NULL AND rank IS NULL THEN 'capture ' || ordinal
             ELSE concat_ws(' ', CASE WHEN phase IS NULL AND replica IS NULL THEN role END, 'replica ' || replica, 'rank ' || rank) END,
-       rank, replica, ordinal, host, world_size, tool, level, source, path, host_start_ns, host_end_ns, executor
+       rank, replica, ordinal, ahead_ns, world_size, tool, level, source, path, host_start_ns, host_end_ns, executor
 FROM store.capture
 WHERE (len(getvariable('ranks')) = 0 OR (replica IS NULL AND list_contains(getvariable('ranks'), rank)))
   AND capture NOT IN (SELECT capture FROM c_unmarked WHERE side = getvariable('side') AND run = getvariable('run'));

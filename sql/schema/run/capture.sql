@@ -16,5 +16,6 @@ CREATE TABLE capture (
     path VARCHAR NOT NULL,     -- path of the input, relative to the path that the user gave
     host_start_ns BIGINT,      -- start of the profiler session on the host, in ns since the epoch; NULL: unknown
     host_end_ns BIGINT,        -- end of the profiler session on the host, in ns since the epoch; NULL: unknown
+    ahead_ns BIGINT,           -- how far its clock is ahead of that of the first machine, by the ends of collectives that machines share; NULL: none was shared
     executor VARCHAR NOT NULL  -- device | host (a trace without a device)
 );
