@@ -4,12 +4,13 @@
 -- of a group of two. Captures of one job meet in a step by their place in time. Groups are identified by their members, else by their name and the
 -- digits in the operators' names ("hcom_allReduce__210_0_1"), which come from the group's hash: "Group 0 Communication" is another group in each
 -- process.
--- A machine is known by its name. Where none is named, and ranks have devices of the same number, each rank counts as a machine. A node is a machine
--- while captures last that began with one step, because clocks drift.
+-- A machine is known by its name. Where none is named, and ranks have devices of the same number, each rank counts as a machine, and so does a file
+-- that does not say when its clock began (finding unknown_epoch). A node is a machine while captures last that began with one step, because clocks
+-- drift.
 -- `clock`: in each collective, the first node is compared with the others (`measured`, a median over collectives); from node to node the offsets add
 -- up. All that meet, directly or not, get one `reference`. Times of captures with different references cannot be compared. capture.ahead_ns stays
 -- NULL where no other machine was met.
--- Depends on capture, r_collective.
+-- Depends on capture, finding, r_collective.
 -- Nothing without capture, r_collective.
 -- Runs after capture_path.
 CREATE OR REPLACE TEMP TABLE job_step AS
@@ -36,11 +37,15 @@ CREATE OR REPLACE TEMP TABLE clock AS
 WITH RECURSIVE apart AS (
     SELECT p.job FROM job_collective AS p JOIN capture AS m ON m.capture = p.capture GROUP BY p.job
     HAVING count(m.host) > 0 OR count(p.device_id) = count(*) AND count(DISTINCT p.device_id) < count(DISTINCT p.rank)
+), own AS (
+    SELECT DISTINCT capture FROM finding WHERE key = 'unknown_epoch'
 ), begun AS (
     SELECT capture, rank, min({'step': step, 'job': job}) AS first FROM job_step GROUP BY ALL
 ), machine AS (
-    SELECT b.capture, dense_rank() OVER (ORDER BY b.first, coalesce(m.host, CASE WHEN a.job IS NOT NULL THEN 'rank ' || b.rank END)) AS node
+    SELECT b.capture, dense_rank() OVER (ORDER BY b.first, CASE WHEN o.capture IS NOT NULL THEN m.path END,
+                                         coalesce(m.host, CASE WHEN a.job IS NOT NULL THEN 'rank ' || b.rank END)) AS node
     FROM begun AS b JOIN capture AS m ON m.capture = b.capture LEFT JOIN apart AS a ON a.job = b.first.job
+    LEFT JOIN own AS o ON o.capture = b.capture
 ), met AS (
     SELECT p.job, p.step, p.meeting, p.ordinal, p.group_id, m.node, quantile_disc(p.end_ns, 0.5) AS end_ns
     FROM job_collective AS p JOIN machine AS m ON m.capture = p.capture GROUP BY ALL
@@ -60,7 +65,7 @@ WITH RECURSIVE apart AS (
     FROM walked AS w JOIN edge AS e ON e.from_node = w.node JOIN recurring.walked AS k ON k.node = e.to_node
     WHERE w.reference < k.reference GROUP BY e.to_node
 )
-SELECT m.capture, w.reference, w.ahead_ns, m.node IN (SELECT from_node FROM edge) AS is_met
+SELECT m.capture, w.reference, w.ahead_ns, m.node IN (SELECT from_node FROM edge) AS is_met, m.capture IN (FROM own) AS is_own
 FROM machine AS m JOIN walked AS w ON w.node = m.node;
 
 UPDATE capture SET ahead_ns = clock.ahead_ns FROM clock WHERE clock.capture = capture.capture AND clock.is_met;

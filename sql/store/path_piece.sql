@@ -10,7 +10,7 @@
 -- Nothing without capture, clock, job_step, r_window.
 CREATE OR REPLACE TEMP TABLE path_window AS
 WITH timed AS (
-    SELECT j.job, j.rank, m.host, w.capture, w.device_id, w.step, c.reference, c.ahead_ns, w.from_ns - c.ahead_ns AS from_ns,
+    SELECT j.job, j.rank, m.host, w.capture, w.device_id, w.step, c.reference, c.is_own, c.ahead_ns, w.from_ns - c.ahead_ns AS from_ns,
            w.until_ns - c.ahead_ns AS until_ns
     FROM r_window AS w JOIN job_step AS j ON j.capture = w.capture AND j.step = w.step JOIN capture AS m ON m.capture = w.capture
     JOIN clock AS c ON c.capture = w.capture
@@ -34,9 +34,11 @@ WITH timed AS (
     FROM step_of_job
 ), walked AS (
     SELECT job, step, count(CASE WHEN is_apart THEN 1 END) OVER (PARTITION BY job ORDER BY from_ns, step) AS walk FROM apart
+), mixed AS (   -- steps of several windows, each by clocks of its own, seem to be at one time
+    SELECT job FROM timed JOIN walked USING (job, step) GROUP BY job, walk HAVING bool_or(is_own) AND count(DISTINCT reference) > 1
 )
-SELECT t.* EXCLUDE (reference), w.walk, dense_rank() OVER (ORDER BY t.job, w.walk, t.rank, t.device_id) AS track
-FROM timed AS t JOIN walked AS w USING (job, step) WHERE t.job IN (FROM comparable) AND t.job NOT IN (FROM unaligned) AND t.job NOT IN (FROM uneven);
+SELECT t.* EXCLUDE (reference, is_own), w.walk, dense_rank() OVER (ORDER BY t.job, w.walk, t.rank, t.device_id) AS track
+FROM timed AS t JOIN walked AS w USING (job, step) WHERE t.job IN (FROM comparable) AND t.job NOT IN (FROM unaligned) AND t.job NOT IN (FROM mixed) AND t.job NOT IN (FROM uneven);
 
 CREATE OR REPLACE TEMP TABLE path_piece AS
 WITH RECURSIVE arrow AS (   -- from the end of waiting on a track to the rank that was waited for

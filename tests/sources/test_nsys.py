@@ -321,6 +321,35 @@ class TestProcesses:
         assert any(finding.key == "ranks_numbered" for finding in run.findings)
 
 
+class TestClocks:
+    """Exports of 2020 do not say when their sessions began: that of rank 1 began 4 ms before that of rank 0."""
+
+    def _write(self, folder: Path, window: int) -> None:
+        for rank in (0, 1):
+            path = training_step("2020").write(folder / f"worker_process_{rank}.{window}.sqlite")
+            with closing(sqlite3.connect(path)) as con:
+                for table in ("CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_RUNTIME", "NVTX_EVENTS"):
+                    con.execute(f"UPDATE {table} SET start = start + ?1, end = end + ?1", [rank * 4 * MS])
+                con.execute(
+                    "UPDATE NVTX_EVENTS SET text = 'ProfilerStep#' || (substr(text, 14) + ?) WHERE text LIKE 'Prof%'",
+                    [2 * window],
+                )
+                con.commit()
+
+    def test_collectives_align_files(self, tmp_path: Path) -> None:
+        self._write(tmp_path / "run", 0)
+        store = store_of(tmp_path / "run", tmp_path / "x.duckdb")
+        assert rows(store, "SELECT CAST(sum(ns) AS BIGINT) FROM r_path GROUP BY step") == [(9 * MS,)] * 2
+
+    def test_windows_of_a_rank_are_on_no_path(self, tmp_path: Path) -> None:
+        # GIVEN two files of each rank, whose times overlap because both count from the start of their session
+        self._write(tmp_path / "run", 0)
+        self._write(tmp_path / "run", 1)
+        store = store_of(tmp_path / "run", tmp_path / "x.duckdb")
+        assert rows(store, "SELECT DISTINCT step FROM step ORDER BY step") == [(0,), (1,), (2,), (3,)]
+        assert rows(store, "SELECT count(*) FROM r_path") == [(0,)]
+
+
 class TestReports:
     @pytest.mark.parametrize("name", ["my run.nsys-rep", "old.qdrep"])
     def test_names_the_command(self, tmp_path: Path, name: str) -> None:

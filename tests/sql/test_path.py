@@ -319,6 +319,45 @@ def test_captures_of_one_step_each_have_a_path(con: duckdb.DuckDBPyConnection) -
     assert paths(con) == {0: expected[0], 1: {(rank, 7, kind): ns for (rank, _, kind), ns in expected[1].items()}}
 
 
+UNKNOWN_CLOCKS = "INSERT INTO finding SELECT capture, 'info', 'unknown_epoch', '' FROM capture"
+
+
+def test_files_with_clocks_of_their_own_are_aligned_by_collectives(con: duckdb.DuckDBPyConnection) -> None:
+    """The files of one machine do not say when their clocks began: that of rank 1 did so 60 later."""
+    fill(con, [ONE])
+    expected = paths(con)
+    fill(con, [replace(ONE, hosts=("a",) * 3, ranks=(ONE.ranks[0], ONE.ranks[1].later(-60), ONE.ranks[2]))])
+    assert paths(con)[0] != expected[0]
+    con.execute("UPDATE capture SET path = 'file ' || rank")
+    con.execute(UNKNOWN_CLOCKS)
+    run_all(con, RUN_STAGE)
+    assert paths(con) == expected
+    # one file without it has another clock than the machine, known or not
+    con.execute("DELETE FROM finding WHERE capture <> 1")
+    for host in ("a", None):
+        con.execute("UPDATE capture SET host = ?", [host])
+        run_all(con, RUN_STAGE)
+        assert paths(con) == expected
+    con.execute("UPDATE r_collective SET ordinal = ordinal + 5 WHERE capture = 2")
+    run_all(con, RUN_STAGE)
+    assert paths(con) != {}, "rank 2 is in no collective with the others, but has the clock of rank 0"
+    con.execute("DELETE FROM finding")
+    con.execute(UNKNOWN_CLOCKS)
+    run_all(con, RUN_STAGE)
+    assert paths(con) == {}
+
+
+def test_processes_of_one_file_share_its_clock(con: duckdb.DuckDBPyConnection) -> None:
+    late = Rank(((50, 200),), ((160, 170), (180, 190)), ())
+    fill(con, [replace(ONE, ranks=(ONE.ranks[0], late), world=2, hosts=("a", "a"))])
+    con.execute(UNKNOWN_CLOCKS)
+    run_all(con, RUN_STAGE)
+    assert sum(paths(con)[0].values()) == 200
+    con.execute("UPDATE capture SET path = 'file ' || rank")
+    run_all(con, RUN_STAGE)
+    assert sum(paths(con)[0].values()) < 200
+
+
 def test_ranks_of_different_steps_have_no_path(con: duckdb.DuckDBPyConnection) -> None:
     """Two steps that overlap would count as one that takes as long as both."""
     fill(con, [ONE])

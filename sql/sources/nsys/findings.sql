@@ -6,7 +6,7 @@ UNION ALL
 SELECT 'warning', 'lost_kernels', count(*) FILTER (NOT sound) || ' of ' || count(*) || ' tasks have no usable time and do not count, so no causes are named'
 FROM nsys_task HAVING count(*) FILTER (NOT sound) * 200 > count(*)
 UNION ALL
-SELECT 'info', 'unknown_epoch', 'its times cannot be aligned with those of other files: the start of its clock is unknown (TARGET_INFO_SESSION_START_TIME is missing)'
+SELECT 'info', 'unknown_epoch', 'the start of its clock is unknown (TARGET_INFO_SESSION_START_TIME is missing): only collectives align its times with those of other files'
 WHERE getvariable('nsys_epoch_ns') = 0
 UNION ALL
 SELECT 'info', 'whole_graphs', count(*) || ' CUDA graph replays were recorded as a whole and count as one kernel each (to record their kernels: nsys profile --cuda-graph-trace=node)'

@@ -6,7 +6,7 @@ UNION ALL
 SELECT 'warning', 'lost_kernels', count(*) FILTER (NOT sound) || ' of ' || count(*) || ' kernels and operators have no usable time and do not count, so no causes are named'
 FROM trace_event WHERE cat IN ('kernel', 'cpu_op') HAVING count(*) FILTER (NOT sound) * 200 > count(*)
 UNION ALL
-SELECT 'info', 'unknown_epoch', 'its times cannot be aligned with those of other ranks: the start of its clock is unknown (baseTimeNanoseconds is missing)'
+SELECT 'info', 'unknown_epoch', 'the start of its clock is unknown (baseTimeNanoseconds is missing): only collectives align its times with those of other files'
 FROM trace_event WHERE sound HAVING max(start_ns) < 1000000000000000000
 UNION ALL
 SELECT 'info', 'host_only', 'no device was recorded: compute is the time of the outermost aten operators, communication that of gloo'
