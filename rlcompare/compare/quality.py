@@ -89,7 +89,7 @@ def quality_findings(
     made += [_idle(steps, given) for steps in rollups.rows(records.IdleStep)]
     made += [_unmarked_ranks(ranks, given) for ranks in rollups.rows(records.UnmarkedRank)]
     made += [_unmarked(steps, given) for steps in rollups.rows(records.UnmarkedStep)]
-    made += [_lone_marks(marks.side) for marks in rollups.rows(records.LoneMark)]
+    made += [_lone_marks(marks.side) for marks in rollups.rows(records.LoneMark) if marks.spanned]
     made += [_lone_phases(ranges) for ranges in rollups.rows(records.LonePhase)]
     made += [_uneven(steps, given) for steps in rollups.rows(records.UnevenSteps)]
     made += partly_known(rollups.rows(records.PartlyKnown))

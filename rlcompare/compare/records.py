@@ -215,6 +215,7 @@ class Level(NamedTuple):
 class LoneMark(NamedTuple):
     side: SideName
     counted: bool
+    spanned: bool
 
 
 class LonePhase(NamedTuple):

@@ -308,6 +308,33 @@ def test_times_per_step_of_an_unknown_number_of_steps_have_no_cause(tmp_path: Pa
     assert compared(*paths, varied=("steps",)).causes
 
 
+@pytest.mark.parametrize("table", ["r_phase", "r_operator", "r_api"])
+def test_steps_of_an_unknown_number_are_not_compared_where_the_host_alone_was_recorded(
+    tmp_path: Path, table: str
+) -> None:
+    """Two marked steps, and the same two without marks. There are no times of a device."""
+    of_table: dict[str, dict[str, object]] = {
+        "r_phase": {"phase": "update_actor", "by_user": False, "wall_ns": 10 * MS, "calls": 1},
+        "r_operator": {"name": "aten::mm", "calls": 1, "host_ns": 10 * MS, "host_self_ns": 10 * MS},
+        "r_api": {"layer": "cann", "name": "launch", "calls": 1, "sum_ns": 10 * MS},
+    }
+    marked, bare = store(tmp_path, "marked").capture(), store(tmp_path, "bare").capture().step(0)
+    for step in (1, 2):
+        marked.step(step, wall=12 * MS).add(table, capture=0, step=step, **of_table[table])
+        bare.add(table, capture=0, step=0, **of_table[table])
+    diff = compared(marked.done(), bare.done())
+    assert (diff.comparability.status, diff.causes) == ("not_comparable", ())
+    assert [finding.key for finding in diff.comparability.findings] == ["steps.marked", "steps"]
+    assert "lone_marks" not in [finding.key for finding in diff.quality], "no span is compared"
+
+
+def test_memory_can_be_compared_whichever_side_marks_its_steps(tmp_path: Path) -> None:
+    peak = {"device_id": 0, "component": "PTA", "peak_allocated_bytes": 1}
+    marked = store(tmp_path, "marked").capture().step(1, wall=12 * MS).add("r_memory", capture=0, **peak)
+    bare = store(tmp_path, "bare").capture().step(0).add("r_memory", capture=0, **peak)
+    assert compared(marked.done(), bare.done()).comparability.status != "not_comparable"
+
+
 def test_the_account_counts_the_ranks_whose_steps_the_headline_counts(tmp_path: Path) -> None:
     """Steps of 24 ms on rank 0, and of 20 on rank 1, whose device was not recorded. Rank 2 marks none."""
     made = store(tmp_path, "some").capture(0, 0).capture(1, 1).capture(2, 2)
