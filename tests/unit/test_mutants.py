@@ -1,0 +1,11 @@
+"""The list of faults that the tests must notice names texts that are there: a fault that no longer applies tests nothing."""
+
+from __future__ import annotations
+
+from tests.mutants.run import CHECKOUT, LIST, applies, listed
+
+
+def test_every_mutant_applies() -> None:
+    mutants = listed(LIST.read_text(encoding="utf-8"))
+    assert len(mutants) > 200
+    assert [str(mutant) for mutant in mutants if not applies(mutant, CHECKOUT)] == []
