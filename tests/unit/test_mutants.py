@@ -1,4 +1,4 @@
-"""The list of faults that the tests must notice names texts that are there: a fault that no longer applies tests nothing."""
+"""The faults of the list that the tests must notice are there to be made: one that no longer applies tests nothing."""
 
 from __future__ import annotations
 
