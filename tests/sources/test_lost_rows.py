@@ -53,16 +53,22 @@ def cut(profile: Path) -> None:
     path.write_text("".join(lines[: len(lines) * 2 // 3]), encoding="utf-8")
 
 
-def round_starts(profile: Path, every: int) -> None:
-    """Start times of some kernels as a spreadsheet saves them."""
+def set_cells(profile: Path, every: int, **values: str) -> None:
+    """Sets cells of some kernels, by column."""
     path = details_of(profile)
     with path.open(encoding="utf-8", newline="") as handle:
         header, *lines = csv.reader(handle)
-    start, core = header.index("Start Time(us)"), header.index("Accelerator Core")
+    core = header.index("Accelerator Core")
     for line in [line for line in lines if line[core] not in ("HCCL", "COMMUNICATION")][::every]:
-        line[start] = "1.69512E+15"
+        for column, value in values.items():
+            line[header.index(column)] = value
     with path.open("w", encoding="utf-8", newline="") as handle:
         csv.writer(handle).writerows([header, *lines])
+
+
+def round_starts(profile: Path, every: int) -> None:
+    """Start times of some kernels as a spreadsheet saves them."""
+    set_cells(profile, every, **{"Start Time(us)": "1.69512E+15"})
 
 
 def without_trace(profile: Path) -> None:
@@ -144,8 +150,62 @@ def test_kernels_without_a_task_are_said_to_be_left_out(of: Callable[[str], Path
             "DELETE FROM TASK WHERE globalTaskId IN (SELECT globalTaskId FROM COMPUTE_TASK_INFO WHERE rowid % 2 = 0)"
         )
     baseline, new = (store_of(profiles[name], tmp_path / f"{name}.duckdb") for name in ("baseline", "new"))
-    assert "kernels in COMPUTE_TASK_INFO have no usable time in TASK" in lost(baseline)["lost_kernels"]
+    assert "kernels in COMPUTE_TASK_INFO have no usable time in TASK, or no device," in lost(baseline)["lost_kernels"]
     assert is_unexplained(compared(baseline, new))
+
+
+@pytest.mark.parametrize(
+    ("damage", "key"),
+    [
+        ("DELETE FROM STRING_IDS WHERE value LIKE '%MatMul%'", "lost_names"),
+        ("UPDATE COMPUTE_TASK_INFO SET opType = 987654321 WHERE rowid % 7 = 0", "lost_names"),
+        ("UPDATE COMPUTE_TASK_INFO SET inputShapes = 987654321 WHERE rowid % 7 = 0", "lost_names"),
+        ("ALTER TABLE STRING_IDS RENAME COLUMN value TO text", "lost_names"),
+        ("UPDATE COMMUNICATION_OP SET opName = 987654321 WHERE rowid = 1", "lost_collectives"),
+        ("UPDATE COMMUNICATION_OP SET groupName = 987654321 WHERE rowid = 1", "lost_collectives"),
+    ],
+)
+def test_what_lost_its_text_is_no_other_work(of: Callable[[str], Path], tmp_path: Path, damage: str, key: str) -> None:
+    profile = of(f"{DATABASE}_new")
+    with edited(profile) as con:
+        con.execute(damage)
+    store = store_of(profile, tmp_path / "new.duckdb")
+    assert "refer to a string that is missing in STRING_IDS" in lost(store)[key]
+    assert is_unexplained(compared(store_of(INPUTS / f"{DATABASE}_baseline", tmp_path / "baseline.duckdb"), store))
+
+
+def test_a_rare_text_that_is_missing_leaves_the_causes(of: Callable[[str], Path], tmp_path: Path) -> None:
+    """1 of 1,000 kernels is no reason to explain nothing."""
+    profile = of(f"{DATABASE}_new")
+    with edited(profile) as con:
+        columns = "name, opType, inputShapes, inputDataTypes, taskType"
+        con.execute(
+            f"INSERT INTO COMPUTE_TASK_INFO (globalTaskId, {columns})"
+            f" WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000)"
+            f" SELECT 5000000 + i, {columns} FROM n, (SELECT * FROM COMPUTE_TASK_INFO LIMIT 1)"
+        )
+        con.execute(
+            "INSERT INTO TASK (globalTaskId, startNs, endNs, deviceId, streamId, taskType)"
+            " SELECT i.globalTaskId, t.startNs, t.startNs + 1, t.deviceId, 9000, t.taskType"
+            " FROM COMPUTE_TASK_INFO AS i, (SELECT * FROM TASK LIMIT 1) AS t WHERE i.globalTaskId > 5000000"
+        )
+        con.execute("UPDATE COMPUTE_TASK_INFO SET name = 987654321 WHERE globalTaskId = 5000001")
+    store = store_of(profile, tmp_path / "new.duckdb")
+    assert lost(store) == {}
+    assert rows(store, "SELECT count(*) FROM finding WHERE key = 'unknown_string'") == [(1,)]
+
+
+def test_kernels_without_a_device_ran_on_the_only_one(of: Callable[[str], Path], tmp_path: Path) -> None:
+    profile = of(f"{DATABASE}_baseline")
+    before = rows(store_of(profile, tmp_path / "a.duckdb"), TIMES)
+    with edited(profile) as con:
+        con.execute("UPDATE TASK SET deviceId = NULL WHERE globalTaskId % 9 = 0")
+    store = store_of(profile, tmp_path / "b.duckdb")
+    assert (rows(store, TIMES), lost(store)) == (before, {})
+    # AND of a process with two devices, nothing tells which one
+    with edited(profile) as con:
+        con.execute("INSERT INTO NPU_INFO (id, name) VALUES (77, 'Ascend910B')")
+    assert "or no device, and were left out" in lost(store_of(profile, tmp_path / "c.duckdb"))["lost_kernels"]
 
 
 @pytest.mark.parametrize("damage", ["DELETE FROM COMMUNICATION_OP", "UPDATE COMMUNICATION_OP SET endNs = 'late'"])
@@ -193,6 +253,18 @@ def test_kernels_that_only_the_trace_has_keep_their_time(
     assert rows(store, steps) == rows(before, steps)
     assert "kernels of trace_view.json have no usable row" in lost(store)["lost_names"]
     assert is_unexplained(compared(store, store_of(INPUTS / f"{TEXT}_new", tmp_path / "new.duckdb")))
+
+
+@pytest.mark.parametrize(("cells", "is_lost"), [({"Name": "", "Type": ""}, True), ({"Name": ""}, False)])
+def test_kernels_of_neither_name_nor_type_are_no_other_work(
+    of: Callable[[str], Path], tmp_path: Path, cells: dict[str, str], is_lost: bool
+) -> None:
+    profile = of(f"{TEXT}_new")
+    set_cells(profile, 3, **cells)
+    store = store_of(profile, tmp_path / "new.duckdb")
+    assert ("have neither a name nor a type" in lost(store).get("lost_names", "")) == is_lost
+    diff = compared(store_of(INPUTS / f"{TEXT}_baseline", tmp_path / "baseline.duckdb"), store)
+    assert is_unexplained(diff) if is_lost else diff.causes
 
 
 def test_kernels_that_only_the_sums_count_are_said_to_be_missing(of: Callable[[str], Path], tmp_path: Path) -> None:

@@ -1,15 +1,12 @@
 -- Problems found in each database: (capture, severity, key, message). The query uses tables that were read already, because a second scan
 -- of the largest tables costs as much as the first.
--- Depends on communication_op, compute, db_capture, is_span, lost_collective, lost_kernel, lost_time, repeated_row,
--- src_COMMUNICATION_OP, src_MSTX_EVENTS, src_STEP_TIME, src_TASK, task, text_by_id, unsound_framework.
+-- Depends on communication_op, compute, db_capture, is_span, lost_collective, lost_kernel, lost_text, lost_time,
+-- repeated_row, src_COMMUNICATION_OP, src_MSTX_EVENTS, src_STEP_TIME, src_TASK, task, text_by_id, unsound_framework.
 WITH said(capture, ord, severity, key, message) AS (
-SELECT capture, 1, 'warning', 'unknown_string',
-       count(*) || ' kernels refer to a string that is missing in STRING_IDS: their name, type or shapes are unknown'
-FROM compute AS c
-WHERE (name >= 0 AND NOT EXISTS (FROM text_by_id AS t WHERE t.capture = c.capture AND t.id = c.name))
-   OR (op_type >= 0 AND NOT EXISTS (FROM text_by_id AS t WHERE t.capture = c.capture AND t.id = c.op_type))
-   OR (input_shapes >= 0 AND NOT EXISTS (FROM text_by_id AS t WHERE t.capture = c.capture AND t.id = c.input_shapes))
-GROUP BY capture
+SELECT capture, 1, 'warning', CASE WHEN NOT is_much THEN 'unknown_string' WHEN what = 'kernels' THEN 'lost_names' ELSE 'lost_collectives' END,
+       lost || ' of ' || rows || ' ' || what || ' refer to a string that is missing in STRING_IDS: their name, type or '
+       || CASE what WHEN 'kernels' THEN 'inputs are' ELSE 'group is' END || ' unknown' || CASE WHEN is_much THEN ', so no causes are named' ELSE '' END
+FROM lost_text
 UNION ALL
 SELECT capture, 2, 'warning', 'unknown_string', count(*) || ' mstx ranges refer to a string that is missing in STRING_IDS: phases may be missing'
 FROM src_MSTX_EVENTS AS e
@@ -47,7 +44,7 @@ SELECT capture, 9, 'warning', 'lost_names', count(*) || ' of ' || any_value(desc
        || ': their times count, their names are unknown, so no causes are named'
 FROM lost_kernel GROUP BY capture
 UNION ALL
-SELECT capture, 10, 'warning', 'lost_kernels', lost || ' of ' || kernels || ' kernels in COMPUTE_TASK_INFO have no usable time in TASK and were left out'
+SELECT capture, 10, 'warning', 'lost_kernels', lost || ' of ' || kernels || ' kernels in COMPUTE_TASK_INFO have no usable time in TASK, or no device, and were left out'
        || ': the times of the step are too short, so no causes are named'
 FROM lost_time
 UNION ALL

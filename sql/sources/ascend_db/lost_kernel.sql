@@ -1,7 +1,7 @@
 -- Makes lost_kernel: kernels of TASK that COMPUTE_TASK_INFO lacks, if they are a considerable part (1 of 200, or of the time); and lost_time:
--- how many rows of COMPUTE_TASK_INFO have no usable time in TASK. Only types that nothing but kernels have count: FFTS_PLUS, AI_CORE and
--- KERNEL_AICPU are also those of collectives. One launch may be several tasks, of which one is described, and tasks that overlap on a stream are
--- one kernel. What was launched before the profile began was never described.
+-- how many rows of COMPUTE_TASK_INFO have no usable time in TASK, or no device although others have one. Only types that nothing but kernels have
+-- count: FFTS_PLUS, AI_CORE and KERNEL_AICPU are also those of collectives. One launch may be several tasks, of which one is described, and tasks that
+-- overlap on a stream are one kernel. What was launched before the profile began was never described.
 -- Depends on compute, launch, src_COMMUNICATION_OP, src_COMMUNICATION_TASK_INFO, task.
 CREATE OR REPLACE TEMP TABLE lost_kernel AS
 WITH bare AS MATERIALIZED (
@@ -35,6 +35,6 @@ FROM single AS s LEFT JOIN total AS k USING (capture) LEFT JOIN launch AS l USIN
 WHERE s.is_covered IS NOT TRUE AND (l.launch_ns IS NOT NULL OR k.first_ns IS NULL OR s.start_ns >= k.first_ns)
 QUALIFY count(*) OVER (PARTITION BY s.capture) * 200 > described OR sum(s.end_ns - s.start_ns) OVER (PARTITION BY s.capture) * 200 > k.ns;
 CREATE OR REPLACE TEMP TABLE lost_time AS
-SELECT c.capture, count(*) FILTER (t.task_id IS NULL) AS lost, count(*) AS kernels
+SELECT c.capture, count(*) - CASE WHEN count(t.device_id) > 0 THEN count(t.device_id) ELSE count(t.task_id) END AS lost, count(*) AS kernels
 FROM (SELECT DISTINCT capture, task_id FROM compute) AS c LEFT JOIN task AS t ON t.capture = c.capture AND t.task_id = c.task_id
 GROUP BY c.capture HAVING lost * 200 > kernels;

@@ -34,6 +34,9 @@ SELECT 'warning', 'lost_names', 'kernel_details.csv: ' || lost || ' of ' || (row
        || ': their times count, their inputs are unknown, so no causes are named'
 FROM lost_count WHERE lost > 0
 UNION ALL
+SELECT 'warning', 'lost_names', 'kernel_details.csv: ' || bare || ' of ' || rows || ' kernels have neither a name nor a type, so no causes are named'
+FROM (SELECT count(*) FILTER (coalesce(profile_text(name), profile_text(op_type)) IS NULL) AS bare, count(*) AS rows FROM text_kernel WHERE NOT is_comm) WHERE bare * 200 > rows
+UNION ALL
 SELECT 'warning', 'lost_kernels', 'kernel_details.csv: it has ' || rows || ' kernels, op_statistic.csv counts ' || reported
        || ': the others do not count, so the times of the step are too short and no causes are named'
 FROM lost_count WHERE lost = 0 AND rows > 0 AND (reported - rows) * 200 > reported
