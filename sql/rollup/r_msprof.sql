@@ -1,7 +1,9 @@
 -- The tables of `msprof-analyze compare` for each capture, by that tool's definitions (docs/design.md §4): the whole capture, all devices,
 -- without steps. Captures without a device are left out. So are the rows Wait and Transmit, which msprof-analyze takes from the plane that
--- waits least.
--- Depends on capture, collective, device_window, kernel, r_collective, r_kernel, r_operator.
+-- waits least. Of chosen steps, those with numbers that follow each other are one part. The time between two parts, in which the steps lie that were
+-- not chosen, does not count.
+-- Variables: steps.
+-- Depends on capture, collective, device_window, kernel, r_collective, r_kernel, r_operator, step.
 -- Nothing without collective + kernel + r_kernel + r_operator.
 INSERT INTO r_msprof BY NAME
 WITH k_own AS (
@@ -35,11 +37,26 @@ WITH k_own AS (
     SELECT capture, min(start_ns) AS first_ns, max(end_ns) AS last_ns
     FROM (SELECT capture, start_ns, end_ns FROM kernel UNION ALL SELECT capture, start_ns, end_ns FROM collective)
     WHERE capture IN (SELECT capture FROM capture WHERE executor = 'device') GROUP BY capture
-), device AS (   -- the profiler's own analysis of the overlap counts only if it fits between the first and the last task
+), task AS (
+    SELECT capture, step, start_ns, end_ns FROM kernel WHERE end_ns IS NOT NULL UNION ALL SELECT capture, step, start_ns, end_ns FROM collective WHERE end_ns IS NOT NULL
+), chosen AS (
+    SELECT capture, step, start_ns AS begun_ns, step - row_number() OVER (PARTITION BY capture ORDER BY step) AS part FROM step WHERE getvariable('steps') IS NOT NULL
+), in_part AS (
+    SELECT capture, part, start_ns, end_ns FROM task JOIN chosen USING (capture, step)
+    UNION ALL
+    SELECT t.capture, c.part, t.start_ns, t.end_ns FROM (FROM task WHERE step IS NULL) AS t ASOF JOIN chosen AS c ON c.capture = t.capture AND t.end_ns > c.begun_ns
+), part AS (
+    SELECT capture, part, min(start_ns) AS first_ns, max(end_ns) AS last_ns FROM in_part GROUP BY ALL
+), hole AS (
+    SELECT capture, sum(greatest(first_ns - before_ns, 0)) AS ns
+    FROM (SELECT *, max(last_ns) OVER (PARTITION BY capture ORDER BY first_ns, part ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before_ns FROM part)
+    WHERE before_ns IS NOT NULL GROUP BY capture
+), device AS (   -- the profiler's own analysis of the overlap counts only if it fits between the first and the last task. Only databases are read by step
     SELECT capture, min(first_ns) AS first_ns, max(last_ns) AS last_ns, sum(sdma_ns) AS sdma_ns, sum(sdma_count) AS sdma_count,
            CASE WHEN fits THEN sum(overlap_compute_ns) END AS overlap_compute_ns, CASE WHEN fits THEN sum(overlap_exposed_comm_ns) END AS overlap_exposed_comm_ns
     FROM (
         SELECT *, bool_and(overlap_compute_ns + coalesce(overlap_exposed_comm_ns, 0) <= last_ns - first_ns) OVER (PARTITION BY capture) AS fits FROM device_window
+        WHERE getvariable('steps') IS NULL OR capture IN (SELECT capture FROM capture WHERE source = 'ascend_db')
     ) GROUP BY capture, fits
 ), lccl AS (
     SELECT capture, sum(end_ns - start_ns) AS ns FROM collective WHERE contains(lower(name), 'kernel_aivec') GROUP BY capture
@@ -48,9 +65,9 @@ WITH k_own AS (
            coalesce(d.overlap_compute_ns, (SELECT sum(end_ns - start_ns) FROM k_island AS i WHERE i.capture = e.capture), 0) AS compute_ns,
            coalesce(d.overlap_exposed_comm_ns, (SELECT ns FROM uncovered AS u WHERE u.capture = e.capture AND u.what = 'all'), 0) AS uncovered_ns,
            CASE WHEN d.overlap_compute_ns IS NOT NULL THEN d.last_ns - d.first_ns
-                ELSE greatest(e.last_ns, coalesce(d.last_ns, e.last_ns)) - least(e.first_ns, coalesce(d.first_ns, e.first_ns)) END AS e2e_ns,
+                ELSE greatest(e.last_ns, coalesce(d.last_ns, e.last_ns)) - least(e.first_ns, coalesce(d.first_ns, e.first_ns)) - coalesce(h.ns, 0) END AS e2e_ns,
            coalesce(d.sdma_ns, 0) AS sdma_ns, coalesce(d.sdma_count, 0) AS sdma_count, coalesce(l.ns, 0) AS lccl_ns
-    FROM edge AS e LEFT JOIN device AS d USING (capture) LEFT JOIN lccl AS l USING (capture)
+    FROM edge AS e LEFT JOIN device AS d USING (capture) LEFT JOIN lccl AS l USING (capture) LEFT JOIN hole AS h USING (capture)
 ), label(category, ord, depth, name) AS (VALUES
     ('flash_attention_forward', 10, 1, 'Flash Attention (Forward)'), ('flash_attention_forward_cube', 11, 2, 'Flash Attention (Forward) (Cube)'),
     ('flash_attention_forward_vector', 12, 2, 'Flash Attention (Forward) (Vector)'),

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
+from rlcompare.sources.detect import find_runs
+from rlcompare.store.build import build_store
 from rlcompare.writer import SampleRun, write_sample
 from tests.stores import rows, store_of
 
@@ -131,3 +136,35 @@ def test_no_notification_is_transfer(tmp_path: Path) -> None:
     assert rows(store, query) == [(40, 60)]
     names = "SELECT DISTINCT t.name FROM collective_task AS t JOIN collective AS c ON c.id = t.collective_id"
     assert {name for (name,) in rows(store, f"{names} WHERE c.end_ns - c.start_ns = 100")} == set(parts)
+
+
+@pytest.mark.parametrize("prefer", ["db", "text"])
+def test_steps_between_chosen_ones_do_not_count(tmp_path: Path, prefer: str) -> None:
+    # GIVEN three steps, with much memory in the second (the database has it)
+    (folder, _) = write_sample(SampleRun(steps=(1, 2, 3), layers=1, decode_steps=1, export="both"), tmp_path / "s")
+    with closing(sqlite3.connect(database_of(folder))) as con:
+        con.execute(
+            "INSERT INTO MEMORY_RECORD (component, timestamp, totalAllocated, deviceId)"
+            " SELECT m.component, (s.startNs + s.endNs) / 2, 1000000000000, m.deviceId"
+            " FROM STEP_TIME AS s, (SELECT * FROM MEMORY_RECORD LIMIT 1) AS m WHERE s.id = 2"
+        )
+        con.commit()
+    (run,) = find_runs(folder, prefer=prefer)
+
+    def store_with(*steps: int) -> Path:
+        store = tmp_path / f"{steps}.duckdb"
+        build_store(replace(run, steps=frozenset(steps)), store, keep_events=False)
+        return store
+
+    def totals(*steps: int) -> dict[str, float]:
+        overall = "sheet = 'OverallMetrics' AND name IN ('Computing Time', 'Free Time', 'E2E Time')"
+        return dict(rows(store_with(*steps), f"SELECT name, total_ns FROM r_msprof WHERE {overall}"))
+
+    # WHEN the others are chosen
+    # THEN the totals of msprof-analyze are those of each together, and the peak is theirs
+    first, last = totals(1), totals(3)
+    assert totals(1, 3) == {name: pytest.approx(ns + last[name]) for name, ns in first.items()}
+    assert totals(1, 2, 3)["E2E Time"] > totals(1, 3)["E2E Time"] > 0
+    if prefer == "db":
+        peak = "SELECT max(peak_allocated_bytes) FROM r_memory"
+        assert rows(store_with(1, 3), peak)[0][0] < rows(store_with(1, 2, 3), peak)[0][0] == 10**12

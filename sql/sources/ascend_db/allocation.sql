@@ -1,5 +1,5 @@
 -- One row per allocation.
--- Variables: from_ns, until_ns.
+-- Variables: from_ns, holes, until_ns.
 -- Depends on in_window, src_OP_MEMORY, text_by_id.
 INSERT INTO allocation
 SELECT m.capture, m.device_id, n.value, m.size_bytes, m.alloc_ns, m.release_ns, m.duration_ns

@@ -20,3 +20,4 @@ SET VARIABLE schema_minor = 0;
 DROP TABLE IF EXISTS db_capture;
 SET VARIABLE from_ns = NULL;
 SET VARIABLE until_ns = NULL;
+SET VARIABLE holes = NULL;

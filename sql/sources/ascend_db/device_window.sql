@@ -1,6 +1,6 @@
 -- For parity with msprof-analyze: the span of tasks that are neither kernels nor profiler switches, and copies on the kernels' streams. If
 -- some streams wait for events, only copies on those streams count.
--- Variables: from_ns, until_ns.
+-- Variables: from_ns, holes, until_ns.
 -- Depends on in_window, stage_kernel, task.
 INSERT INTO device_window
 WITH waiting AS (

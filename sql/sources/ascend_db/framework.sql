@@ -2,7 +2,7 @@
 -- nn.Module. Only the chosen steps are read. All rows come from one scan, because the table is the largest of all. SQLite filters the rows,
 -- and reads only columns that exist and are needed. The ids are numbers, so no text of a profile becomes part of a query.
 -- Times are TEXT. A missing column or a value of the wrong type is NULL.
--- Variables: from_ns, keep_events, merged, stub_db, until_ns.
+-- Variables: from_ns, holes, keep_events, merged, stub_db, until_ns.
 -- Depends on capture_of, in_window, is_span, text_by_id.
 SET VARIABLE framework_columns = (
     SELECT string_agg(name, ', ') FROM sqlite_query('profile_PYTORCH_API', 'SELECT name FROM pragma_table_info(''PYTORCH_API'')')

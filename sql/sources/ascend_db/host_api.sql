@@ -1,5 +1,5 @@
 -- Calls into CANN. The layer communication of schema 1.2 was called hccl before.
--- Variables: from_ns, until_ns.
+-- Variables: from_ns, holes, until_ns.
 -- Depends on in_window, is_span, src_CANN_API, src_ENUM_API_TYPE, text_by_id.
 INSERT INTO host_api
 SELECT a.capture, a.thread,
