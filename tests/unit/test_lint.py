@@ -63,7 +63,7 @@ def test_the_command_says_nothing_of_our_own_files(capsys: pytest.CaptureFixture
         ("rollup/r_copy.sql", "-- Depends on copy, phase.", "-- Depends on copy, kernel, phase.", 2, "names kernel"),
         ("rollup/r_copy.sql", "-- Depends on copy, phase.", "-- Depends on copy and phase.", 2, "separated by commas"),
         ("normalize/chosen_step.sql", "-- Variables: ", "-- ", 6, "reads steps"),
-        ("sources/macro/in_window.sql", "-- Variables: from_ns, until_ns.\n", "", 3, "reads from_ns"),
+        ("sources/macro/in_window.sql", "-- Variables: from_ns, holes, until_ns.\n", "", 4, "reads from_ns"),
         ("schema/events/kernel.sql", "  -- start, in ns since the epoch", "", 13, "column start_ns has no comment"),
         ("schema/views/busy.sql", "  -- start, in ns since the epoch", "", 10, "column start_ns has no comment"),
         ("compare/copy.sql", "FROM c_copy", "FROM c_copies", 6, "c_copies, which no SQL file makes"),
