@@ -18,10 +18,8 @@ from rlcompare.compare.computation import computation
 from rlcompare.compare.evidence import Evidence, number
 from rlcompare.compare.log_reasons import log_reasons
 from rlcompare.compare.odd_module import module_alone
-from rlcompare.compare.overall import rank_headline
 from rlcompare.compare.parts import TIMER, Basis, Candidate, basis_of, member_of
 from rlcompare.compare.places import places
-from rlcompare.compare.steps_and_ranks import on_one_side
 from rlcompare.compare.waits import waits
 from rlcompare.model.diff import Cause, Row, Unexplained
 
@@ -65,7 +63,7 @@ def find_causes(evidence: Evidence) -> tuple[tuple[Cause, ...], Unexplained | No
     if basis is None:
         return (), None
     is_whole = evidence.times_whole or any(part.kind == TIMER for part in basis.parts)
-    if not basis.parts or not is_whole or not evidence.steps_known or _is_of_one_side(evidence):
+    if not basis.parts or not is_whole or not evidence.steps_known or not evidence.same_members:
         return (), Unexplained(1.0, basis.change)
     choice = _Choice(evidence, basis)
     choice.take_all(of_one_side(evidence, basis))
@@ -97,13 +95,6 @@ def _as_rest(cause: Cause, causes: Sequence[Cause]) -> Cause:
 
 def _timers_of(cause: Cause) -> set[tuple[object, object]]:
     return {(row["phase"], row["name"]) for row in cause.rows if row["kind"] == TIMER}
-
-
-def _is_of_one_side(evidence: Evidence) -> bool:
-    """Whether the mean over the steps or ranks of a profile changed because of some that one side alone has."""
-    of_rank = evidence.metrics.get(rank_headline(tuple(evidence.metrics.values())))
-    sections = (evidence.sections.get(name) for name in ("steps", "ranks"))
-    return any(section is not None and on_one_side(section, evidence.headline, of_rank) for section in sections)
 
 
 class _Choice:

@@ -153,7 +153,7 @@ def _is_of_kernels(evidence: Evidence, basis: Basis) -> bool:
 
     It does not where the device is behind the host, and more or less of it runs while the host is in the step.
     """
-    rows = [row for rows in evidence.kernels.values() for row in rows] if evidence.on_device else []
+    rows = evidence.sections["kernels"].rows if evidence.on_device else ()
     shown = ((change_of(row, "busy_ms"), number(row["delta"])) for row in rows)
     own = fsum(busy if busy is not None else delta or 0.0 for busy, delta in shown)
     computed = fsum(basis.computed.values())

@@ -61,6 +61,8 @@ def compare_runs(baseline: SideInput, new: SideInput, options: CompareOptions | 
         edits = edits_of(rollups)
         of_rank = rank_headline(overall)
         sections = make_sections(rollups, overall, env, of_rank, edits)
+        of_both = by_name.get(headline), by_name.get(of_rank)
+        lone = [finding for name in ("steps", "ranks") for finding in lone_found(sections[name], *of_both)]
         timers = rollups.rows(records.TrainingPhase)
         events = run_events(rollups.rows(records.RunSeries), rollups.rows(records.TimerPart))
         (match,) = rollups.rows(records.KernelMatchSummary)
@@ -109,6 +111,7 @@ def compare_runs(baseline: SideInput, new: SideInput, options: CompareOptions | 
                 steps_known=are_steps_known(comparability),
                 lone_phases=lone_phases(groups),
                 times_whole=are_times_whole(groups) and not lost,
+                same_members=not lone,
             )
         )
         return Diff(
@@ -130,8 +133,7 @@ def compare_runs(baseline: SideInput, new: SideInput, options: CompareOptions | 
                     *apart,
                     *outlasting_found(by_name),
                     *order_findings(sides, by_name.get(headline)),
-                    *lone_found(sections["steps"], by_name.get(headline), by_name.get(of_rank)),
-                    *lone_found(sections["ranks"], by_name.get(headline), by_name.get(of_rank)),
+                    *lone,
                 ],
             ),
             sections=sections,

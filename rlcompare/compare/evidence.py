@@ -97,6 +97,7 @@ class Evidence:
         rare_phases: for each phase that training did not time in every step, in how many steps it did.
         lone_phases: the phases whose times on the device are known on one side alone, and this side.
         times_whole: whether no other times on the device are missing on one side alone, and no rows of any profile.
+        same_members: whether the change is not due to steps or ranks that one side alone has.
         edits: where operators came or went in a typical step.
         kernel_facts: formats, blocks and AI Core counters of kernels, by operator, inputs and side.
         kernel_places: rows like those of the section ``kernels``, of operators that several places launch, by place.
@@ -121,6 +122,7 @@ class Evidence:
     log: TrainingLog = field(default_factory=TrainingLog)
     lone_phases: Mapping[str, SideName] = field(default_factory=dict)
     times_whole: bool = True
+    same_members: bool = True
 
     @classmethod
     def of(
@@ -143,6 +145,7 @@ class Evidence:
         steps_known: bool,
         lone_phases: Mapping[str, SideName],
         times_whole: bool,
+        same_members: bool,
     ) -> Evidence:
         """Gathers the evidence.
 
@@ -165,6 +168,7 @@ class Evidence:
             steps_known=steps_known,
             lone_phases=lone_phases,
             times_whole=times_whole,
+            same_members=same_members,
             edits=edits,
             kernel_facts=kernel_facts,
             kernel_places=kernel_places,

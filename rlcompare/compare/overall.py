@@ -189,9 +189,9 @@ def rank_headline(deltas: Sequence[Delta]) -> str:
 
 
 def _first_known(deltas: Sequence[Delta], metrics: Sequence[str]) -> str:
-    known = {delta.metric: delta for delta in deltas}
-    able = (metric for metric in headlines(known) if metric in metrics and metric in known)
-    return next((metric for metric in able if known[metric].delta is not None), "time.device_span")
+    known = {delta.metric for delta in deltas if delta.delta is not None}
+    able = headlines({delta.metric: delta for delta in deltas})
+    return next((metric for metric in able if metric in metrics and metric in known), "time.device_span")
 
 
 def headlines(deltas: Mapping[str, Delta]) -> Sequence[str]:

@@ -252,18 +252,25 @@ def _measured(evidence: Evidence, metric: str, change: float) -> tuple[Part, ...
         for row in rows
         if row["delta"] is not None
     )
-    if metric != "time.comm" and abs(total(parts) - change) > MISMATCH * abs(change):
-        parts = _of_span(evidence) if metric == "time.device_span" else ()
-    return parts if metric == "time.comm" or abs(total(parts) - change) <= MISMATCH * abs(change) else ()
+    if metric == "time.comm" or _sum_to(parts, change):
+        return parts
+    parts = _of_span(evidence) if metric == "time.device_span" else ()
+    return parts if _sum_to(parts, change) else ()
+
+
+def _sum_to(parts: Iterable[Part], change: float) -> bool:
+    return abs(total(parts) - change) <= MISMATCH * abs(change)
 
 
 def _of_span(evidence: Evidence) -> tuple[Part, ...]:
     """The span of the device where the account divides the host's steps: its kernels, and the rest without names."""
     kernels = (Part(COMPUTE, None, name, *_busy(rows)) for name, rows in evidence.kernels.items())
-    rest = {"time.exposed_comm": ("comm", "communication"), "time.free": (FREE, FREE)}
-    found = ((kind, evidence.metrics[metric]) for metric, kind in rest.items() if metric in evidence.metrics)
-    others = (Part(kind, None, name, time.baseline or 0.0, time.new or 0.0) for (kind, name), time in found)
-    return (*kernels, *others)
+    rest = (
+        Part(kind, None, name, time.baseline or 0.0, time.new or 0.0)
+        for kind, name, metric in (("comm", "communication", "time.exposed_comm"), (FREE, FREE, "time.free"))
+        if (time := evidence.metrics.get(metric)) is not None
+    )
+    return (*kernels, *rest)
 
 
 def _busy(kernels: Sequence[Row]) -> tuple[float, float]:

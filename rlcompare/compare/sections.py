@@ -59,6 +59,7 @@ _EFFICIENCY = (
     " counts once. At most: operations that a mask or the sizes of groups leave out are counted too. Peak: of dense"
     " matrices on this chip (docs/metrics.md). Cube unit, loading, L2 hits: by AI Core counters."
 )
+_KERNEL_KEYS = ("input_shapes", "input_dtypes", "phase", "host_op")
 _TOTAL = " Total: with the operators that they call; calls of an operator by itself count once."
 _STACKS = (
     "Self time of operators by the three innermost frames of their call stacks. export_stacks drops times below a"
@@ -185,14 +186,13 @@ def _kernels(maker: SectionMaker, rollups: Rollups) -> Section:
         note = "Matched by operator type and input shapes."
     if rollups.rows(Lost):
         note = "Rows are lost: what is gone or called less may be among them."
-    keys = ("input_shapes", "input_dtypes", "phase", "host_op")
-    return maker.timed("kernels", rollups.taken(pairs.Kernel), "kernel", keys=keys, note=note)
+    return maker.timed("kernels", rollups.taken(pairs.Kernel), "kernel", keys=_KERNEL_KEYS, note=note)
 
 
 def kernel_places(rollups: Rollups) -> tuple[Row, ...]:
     """Rows like those of the section ``kernels``, of operators that several places in the code launch, by place."""
-    maker, keys = SectionMaker(rollups.rows(Measured)), ("input_shapes", "input_dtypes", "phase", "host_op")
-    return maker.timed("kernels", rollups.taken(pairs.KernelPlace), "kernel", keys=keys).rows
+    maker = SectionMaker(rollups.rows(Measured))
+    return maker.timed("kernels", rollups.taken(pairs.KernelPlace), "kernel", keys=_KERNEL_KEYS).rows
 
 
 def _efficiency(maker: SectionMaker, records: Sequence[pairs.Efficiency]) -> Section:

@@ -12,7 +12,7 @@ from rlcompare.compare.names import kind_of
 from rlcompare.compare.overall import PATH, mean
 from rlcompare.compare.records import Rank, Step
 from rlcompare.compare.rows import K, S, SectionMaker, grouped, matched_share
-from rlcompare.model.diff import Delta, Finding, Row, Section
+from rlcompare.model.diff import Delta, Finding, Section
 from rlcompare.model.words import SIDES, Presence, Severity, SideName
 
 ALIKE_LATE = 0.1
@@ -84,41 +84,29 @@ def few_steps(steps: Section) -> list[str]:
     return []
 
 
-def on_one_side(section: Section, headline: Delta | None, of_rank: Delta | None) -> tuple[Row, ...]:
-    """The steps, or ranks, that one side alone has, if those of both sides hardly changed, or changed in the other
-    direction: the mean changed because of these.
+def lone_found(section: Section, headline: Delta | None, of_rank: Delta | None) -> Iterator[Finding]:
+    """A caution where steps, or ranks, that one side alone has make the change.
 
-    None if the headline is not the time of the profile's steps.
+    So they do if those of both sides hardly changed, or changed in the other direction. Nothing is found if the
+    headline is not the time of the profile's steps.
 
     Args:
         section: ``steps`` or ``ranks``.
         of_rank: the time of its rows (``overall.rank_headline``), as a mean over them.
     """
     if headline is None or of_rank is None or headline.metric not in (PATH, of_rank.metric):
-        return ()
-    alone = tuple(row for row in section.rows if row["presence"] != Presence.BOTH)
-    known = _changes_on_both(section)
-    if not alone or not known or not of_rank.delta:
-        return ()
-    return alone if fsum(known) / len(known) / of_rank.delta < LEAST_ON_BOTH else ()
-
-
-def _changes_on_both(section: Section) -> list[float]:
-    """The changes of the steps, or ranks, that both sides have, in ms."""
-    changes = (number(row["delta"]) for row in section.rows if row["presence"] == Presence.BOTH)
-    return [delta for delta in changes if delta is not None]
-
-
-def lone_found(section: Section, headline: Delta | None, of_rank: Delta | None) -> Iterator[Finding]:
-    """A caution where steps, or ranks, that one side alone has make the change (``on_one_side``)."""
-    alone = on_one_side(section, headline, of_rank)
-    if not alone or of_rank is None or of_rank.delta is None:
         return
-    known, little = _changes_on_both(section), LEAST_ON_BOTH * abs(of_rank.delta)
-    shared = fsum(known) / len(known)
+    alone = [row for row in section.rows if row["presence"] != Presence.BOTH]
+    both = (number(row["delta"]) for row in section.rows if row["presence"] == Presence.BOTH)
+    known = [delta for delta in both if delta is not None]
+    if not alone or not known or not of_rank.delta:
+        return
+    shared, little = fsum(known) / len(known), LEAST_ON_BOTH * abs(of_rank.delta)
+    if shared / of_rank.delta >= LEAST_ON_BOTH:
+        return
     took = "took about the same time" if abs(shared) < little else f"changed by {signed(shared)}"
     took += " on average" if max(map(abs, known)) >= little and len(known) > 1 else ""
-    start = "" if headline is None or headline.metric == of_rank.metric else f"By {of_rank.metric}: "
+    start = "" if headline.metric == of_rank.metric else f"By {of_rank.metric}: "
     where = " and ".join(
         f"only the {words} has {_listed(section.name, found)}"
         for words, presence in (("baseline", Presence.BASELINE_ONLY), ("new side", Presence.NEW_ONLY))

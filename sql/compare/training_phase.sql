@@ -6,17 +6,16 @@
 -- Depends on c_judged, c_metric, c_timer.
 -- Nothing without c_judged, c_metric, c_timer.
 WITH step_of AS (
-    SELECT side, run, step, value FROM c_judged WHERE name = 'timing_s/step'
+    SELECT side, run, coalesce(step, -1) AS step, value FROM c_judged WHERE name = 'timing_s/step'
 ), whole AS (
     SELECT side, run, sum(value ORDER BY step) AS seconds, count(*) AS steps FROM step_of GROUP BY ALL
 ), timed AS (
-    SELECT m.side, m.run, t.role, t.phase, m.name, coalesce(m.step, -1) AS step, m.value
-    FROM c_metric AS m JOIN c_timer AS t USING (side, run, name) JOIN step_of AS s ON s.side = m.side AND s.run = m.run AND s.step IS NOT DISTINCT FROM m.step
+    SELECT m.side, m.run, t.role, t.phase, m.name, s.step, m.value
+    FROM c_metric AS m JOIN c_timer AS t USING (side, run, name) JOIN step_of AS s ON s.side = m.side AND s.run = m.run AND s.step = coalesce(m.step, -1)
 ), lost AS (
     SELECT DISTINCT side, run, step FROM timed WHERE value IS NULL
 ), complete AS (
-    SELECT side, run, sum(value ORDER BY s.step) AS seconds, count(*) AS steps
-    FROM (SELECT * REPLACE (coalesce(step, -1) AS step) FROM step_of) AS s ANTI JOIN lost USING (side, run, step) GROUP BY ALL
+    SELECT side, run, sum(value ORDER BY s.step) AS seconds, count(*) AS steps FROM step_of AS s ANTI JOIN lost USING (side, run, step) GROUP BY ALL
 ), part AS (
     SELECT t.side, t.run, t.role, t.phase, arg_max(t.name, t.value) AS timer, sum(t.value ORDER BY t.step) AS seconds,
            coalesce(sum(t.value ORDER BY t.step) FILTER (l.step IS NULL), 0) AS complete,
