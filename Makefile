@@ -99,10 +99,10 @@ mutants: $(VENV)/.installed-mutants
 	$(BIN)/python -m tests.mutants.run; listed=$$?; \
 	  $(BIN)/python tools/mutation_score.py --functions $(FUNCTIONS) --seed $(SEED) && exit $$listed
 
-# An editable install finds sql/ and report_templates/ elsewhere than a wheel does. What is packaged, and what
-# documents link to, a checkout tells.
+# An editable install finds sql/ and report_templates/ elsewhere than a wheel does. What is packaged, what documents
+# link to, and whether the listed mutants apply, a checkout tells.
 editable: $(VENV)/.installed-dev
-	$(BIN)/pytest tests/cli/test_installation.py tests/packaging tests/docs/test_site.py
+	$(BIN)/pytest tests/cli/test_installation.py tests/packaging tests/docs/test_site.py tests/unit/test_mutants.py
 
 # What the tests of the wheel use beside it.
 prepared: $(WHEEL_VENV)/.installed verl-wheels ci-schemas axe $(if $(NPU_MISSING),,$(NPU_VENV)/.installed)
