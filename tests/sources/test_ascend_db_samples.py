@@ -168,3 +168,17 @@ def test_steps_between_chosen_ones_do_not_count(tmp_path: Path, prefer: str) -> 
     if prefer == "db":
         peak = "SELECT max(peak_allocated_bytes) FROM r_memory"
         assert rows(store_with(1, 3), peak)[0][0] < rows(store_with(1, 2, 3), peak)[0][0] == 10**12
+
+
+@pytest.mark.parametrize(
+    ("name", "number", "expected"),
+    [("localhost.localdomain", 2**60 + 1, f"localhost.localdomain {2**60 + 1}"), ("node-7", 5, "node-7")],
+)
+def test_machines_called_localhost_are_told_by_their_numbers(
+    tmp_path: Path, name: str, number: int, expected: str
+) -> None:
+    (folder, _) = write_sample(SampleRun(steps=(1,), layers=1, decode_steps=1), tmp_path / "s")
+    with closing(sqlite3.connect(database_of(folder))) as con:
+        con.execute("UPDATE HOST_INFO SET hostName = ?, hostUid = ?", (name, number))
+        con.commit()
+    assert rows(store_of(folder, tmp_path / "a.duckdb"), "SELECT DISTINCT host FROM capture") == [(expected,)]
