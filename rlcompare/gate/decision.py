@@ -215,7 +215,7 @@ def _open(
     gap = found.change if fails else judged.twice - found.change
     tail = false_alarm if fails else miss
     if judged.is_relative:
-        gap = abs(_logarithm(found.change) - (0.0 if fails else _logarithm(judged.twice)))
+        gap = abs(_logarithm(sign * found.change) - (0.0 if fails else _logarithm(sign * judged.twice)))
     apart = _spread_of_runs(judged, spread)
     old, new = len(judged.baseline), len(judged.new)
     scaled = spread and replace(spread, value=spread.value * (1.0 if judged.is_relative else judged.level))

@@ -86,8 +86,8 @@ def answer_of(diff: Diff, absent: str, gate: GateResult | None = None) -> Answer
         text, rest = _without_change(headline)
     else:
         text, rest, decided = _with_change(diff, headline, change, gate)
-        if not decided:
-            mood = {"worse": "caution", "better": "noise"}.get(mood, mood)
+        if not decided and mood in ("worse", "better"):
+            mood = "caution"
     if gate is not None and gate.exit_code != ExitCode.OK and mood == "better":
         mood = "caution"
     return _answer(f"{text}{_stability(diff, headline)}", rest, "worse" if _is_broken(diff) else mood)
@@ -175,13 +175,17 @@ def _by_gate(verdict: Verdict, runs: Delta) -> str:
 def decision_of(delta: Delta, policy: Policy | None) -> Decision | None:
     """What the runs tell; None if no run measured the headline on a side.
 
+    The question is whether the headline moved, whichever way: less time is judged as more time is.
+
     Args:
         policy: what the gate assumes where runs are too few; None: its defaults.
     """
     baseline, new = (known(delta.samples.get(side, ())) for side in SIDES)
     if not baseline or not new:
         return None
-    return decide(baseline, new, delta.polarity, _NO_LIMIT, Spread((policy or Policy("", ())).noise))
+    spread = Spread((policy or Policy("", ())).noise)
+    decision = decide(baseline, new, Polarity.LOWER, _NO_LIMIT, spread)
+    return decision if decision.interval.change >= 0 else decide(baseline, new, Polarity.HIGHER, _NO_LIMIT, spread)
 
 
 def _sure(runs: Delta, decision: Decision, shown: Delta, *, decided: bool, unstable: bool) -> str:
