@@ -71,6 +71,7 @@ _TELLING = (
     "torch",
     "ranks",
 )
+_MODEL = "actor_rollout_ref.model.path"
 _CONSEQUENCES = {
     "chip": "times on different chips do not show the effect of a software change",
     "world_size": "the work per rank and the cost of communication differ",
@@ -90,7 +91,7 @@ _CONSEQUENCES = {
     "data.max_prompt_length": "the work per step may differ",
     "data.max_response_length": "the work per step may differ",
     "actor_rollout_ref.rollout.n": "the work per step differs",
-    "actor_rollout_ref.model.path": "the models differ",
+    _MODEL: "the models differ",
 }
 
 
@@ -198,8 +199,9 @@ def _facts(captures: Sequence[Capture]) -> dict[str, str]:
 def _difference(key: str, baseline: str, new: str) -> Finding:
     if key == "profiler.level":
         return _level(baseline, new)
-    severity = severity_of(key)
-    consequence = _CONSEQUENCES.get(key)
+    severity, consequence = severity_of(key), _CONSEQUENCES.get(key)
+    if key == _MODEL and baseline.rpartition("/")[2] == new.rpartition("/")[2]:
+        severity, consequence = INFO, "the models have one name, in different places"
     message = f"{key} differs: {baseline} against {new}" + (f"; {consequence}." if consequence else ".")
     return Finding(key, baseline, new, severity, message)
 

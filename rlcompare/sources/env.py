@@ -122,6 +122,7 @@ _NOT_CONFIGURATION = ("*save_path", "*_dir", "*_dirs", "*_files", "*_file")
 _OF_TOOLS = ("contents", "level", "discrete")
 """Keys of a profiler's ``tool_config`` that are kept. The profile has the others, with their actual values."""
 _MOST_LEVELS = 12
+_NUMBER = re.compile(r"[-+]?[0-9]{1,15}(?:\.[0-9]{1,15})?(?:[eE][-+]?[0-9]{1,3})?", re.ASCII)
 
 
 def environment_of_profile(info: Mapping[str, object], metadata: Mapping[str, object]) -> dict[str, str]:
@@ -142,7 +143,8 @@ def environment_from_metadata(rows: Iterable[tuple[str, str]]) -> dict[str, str]
 def environment_from_configuration(config: object) -> dict[str, str]:
     """A run's configuration under the paths of its keys (``algorithm.rollout_is_threshold``), by allowlist.
 
-    Paths on disk are reduced to their last name. The critic's keys are dropped if the algorithm has no critic.
+    Paths on disk are reduced to their last name, and numbers are written in one way: ``1.0`` and ``1`` are one setting.
+    The critic's keys are dropped if the algorithm has no critic.
     """
     found: dict[str, str] = {}
     leaves = dict(_leaves(config, "", 0))
@@ -150,6 +152,7 @@ def environment_from_configuration(config: object) -> dict[str, str]:
     for key, value in leaves.items():
         if not _is_wanted(key) or (key.startswith("critic.") and not has_critic):
             continue
+        value = _as_number(value)
         if isinstance(value, str):
             put(found, key, re.split(r"[/\\]", value.rstrip("/\\"))[-1] if _is_path(value) else value)
         elif len(key) <= VALUE_LENGTH:  # only strings can be secrets
@@ -171,6 +174,13 @@ def _leaves(value: object, key: str, depth: int) -> Iterator[tuple[str, object]]
             yield from _leaves(inner, f"{key}.{name}" if key else str(name), depth + 1)
     else:
         yield key, value
+
+
+def _as_number(value: object) -> object:
+    """A number, also one that was written as text (YAML reads ``1e-6`` as a string); a whole one as an integer."""
+    if isinstance(value, str) and _NUMBER.fullmatch(value):
+        value = float(value)
+    return int(value) if isinstance(value, float) and value.is_integer() and abs(value) < 2**53 else value
 
 
 def _is_path(text: str) -> bool:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from rlcompare.model.run import CaptureInput
 from rlcompare.sources.detect import find_runs
-from rlcompare.sources.env import ENV_VARIABLES, environment_from_metadata
+from rlcompare.sources.env import ENV_VARIABLES, environment_from_configuration, environment_from_metadata
 from rlcompare.sources.registry import find
 
 
@@ -60,6 +60,22 @@ class TestRealProfiles:
     def test_schedule_keys_of_2023(self) -> None:
         info = {"config": {"common_config": {"schedule": {"_wait": 1, "_active": 2, "_warmup": 1, "_repeat": 1}}}}
         assert environment(capture(info))["profiler.schedule"] == "wait=1 warmup=1 active=2 repeat=1"
+
+
+class TestConfiguration:
+    @pytest.mark.parametrize(
+        ("one", "other", "text"), [(1.0, 1, "1"), (0.0, 0, "0"), ("1e-6", 1e-6, "1e-06"), ("8", 8, "8"), (0.5, 0.5, "0.5")]
+    )
+    def test_a_number_is_written_in_one_way(self, one: object, other: object, text: str) -> None:
+        """Releases of verl and overrides write ``1.0`` or ``1``: that is no difference."""
+        for value in (one, other):
+            config = {"actor_rollout_ref": {"rollout": {"top_p": value}}}
+            assert environment_from_configuration(config) == {"actor_rollout_ref.rollout.top_p": text}
+
+    @pytest.mark.parametrize("value", [float("nan"), float("inf"), "1.0.0", "1e-6x", "", True, "0x10", 1e300])
+    def test_what_is_no_plain_number_stays(self, value: object) -> None:
+        found = environment_from_configuration({"data": {"x": value}})
+        assert found == ({"data.x": str(value).lower() if value is True else str(value)} if value != "" else {})
 
 
 class TestUsersMetadata:
