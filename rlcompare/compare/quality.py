@@ -218,7 +218,7 @@ def _uneven_times(
         return []
     part = f"{sample.deviation / sample.value:.0%}".replace("%", " %")
     text = f"{SPEED} varies by {part} (standard deviation over {sample.steps} steps)"
-    known = _tests_and_saves(sample, events)
+    known = _tests_and_saves(sample, events, series)
     if known:
         return [finding_of("uneven_times", sample.side, INFO, f"{where(sample, given)}{text}: {known}.")]
     text += ", so its mean is unreliable: "
@@ -236,22 +236,24 @@ def _one_long_step(series: records.RunSeries) -> str:
     return f"step {longest[0]} takes {grouped(longest[1], 1)} s, the others {grouped(fmean(others), 1)} s."
 
 
-def _tests_and_saves(sample: records.MetricSample, events: Sequence[RunEvent]) -> str:
-    """Which steps test or save, if without them the times of a run hardly differ; else empty."""
+def _tests_and_saves(sample: records.MetricSample, events: Sequence[RunEvent], series: records.RunSeries | None) -> str:
+    """Which of the steps that a run logged test or save, if without them its times hardly differ; else empty."""
     assert sample.value is not None and sample.deviation is not None and sample.steps is not None
+    logged = sample.steps if series is None else len(series.steps)
     rest, longer = sample.deviation**2, 0.0
     words: list[str] = []
     for event in events:  # of disjoint sets of steps
         if event.what == EventKind.TEST_OR_SAVE and (event.side, event.run) == (sample.side, sample.run):
-            part = min(event.steps / sample.steps, 1.0)
+            part = min(event.steps / logged, 1.0)
             rest -= part * event.delta**2
             longer += part * event.delta
             several = event.steps > 1
-            steps = f"{event.steps} steps test or save a checkpoint and take"
+            of_all = "" if logged - sample.steps <= 1 else f" of all {logged}"  # the first one is warm-up
+            steps = f"{event.steps}{of_all} steps test or save a checkpoint and take"
             if words:
                 steps = f"{event.steps} other{'s' if several else ''}"
             elif not several:
-                steps = "1 step tests or saves a checkpoint and takes"
+                steps = f"1{of_all} {'steps' if of_all else 'step'} tests or saves a checkpoint and takes"
             words.append(f"{steps} {grouped(event.delta, 1)} s more")
     return ", ".join(words) if rest + longer**2 < (VARIES * sample.value) ** 2 else ""
 

@@ -30,7 +30,7 @@ class PartLine:
 
     Attributes:
         change: the change in percent, or how many times as long.
-        common: what both sides have in common, as a fraction of the longest bar.
+        common: what both sides have in common, as a fraction of the longest bar; 0 if a side did not measure it.
         longer: the longer side, as such a fraction.
         grew: whether that is the new side.
     """
@@ -93,7 +93,9 @@ def _line(row: Row, largest: float, mood: str) -> PartLine:
     decimals = quantity.lone_decimals(quantity.in_unit(largest, "ms", shown) or 0.0)
     texts = [quantity.amount(quantity.in_unit(value, "ms", shown), shown, decimals) for value in (baseline, new)]
     change = tr("added") if baseline is None else tr("gone") if new is None else ""
-    lengths = sorted(max(value or 0.0, 0.0) / largest for value in (baseline, new))
+    if delta is None:  # a side did not measure it
+        change = tr("only new") if baseline is None else tr("only baseline") if new is None else ""
+    lengths = [0.0, 0.0] if delta is None else sorted(max(value or 0.0, 0.0) / largest for value in (baseline, new))
     return PartLine(
         name=safe_text(row.get("name"), _NAME_LIMIT),
         baseline=texts[0],

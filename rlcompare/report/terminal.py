@@ -128,7 +128,7 @@ def _item_lines(item: SummaryItem, width: int, lines: int) -> list[str]:
             if len(lines_of_words) <= lines:
                 return lines_of_words
         # Long names leave gaps at line ends. If there is no space for gaps, lines are broken anywhere.
-        return pieces(" ".join(parts), width)
+        return pieces(" ".join(parts), width)  # the shortest
     whole = (parts for parts in (item.parts, *item.shorter) if is_whole(parts, width, lines))
     return flow(next(whole, item.shorter[-1] if item.shorter else item.parts), width, lines)
 

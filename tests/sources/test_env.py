@@ -64,7 +64,8 @@ class TestRealProfiles:
 
 class TestConfiguration:
     @pytest.mark.parametrize(
-        ("one", "other", "text"), [(1.0, 1, "1"), (0.0, 0, "0"), ("1e-6", 1e-6, "1e-06"), ("8", 8, "8"), (0.5, 0.5, "0.5")]
+        ("one", "other", "text"),
+        [(1.0, 1, "1"), (0.0, 0, "0"), ("1e-6", 1e-6, "1e-06"), ("8", 8, "8"), (0.5, 0.5, "0.5")],
     )
     def test_a_number_is_written_in_one_way(self, one: object, other: object, text: str) -> None:
         """Releases of verl and overrides write ``1.0`` or ``1``: that is no difference."""

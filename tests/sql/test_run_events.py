@@ -243,4 +243,4 @@ def test_real_logs(shared: Path) -> None:
     assert [fact.name for fact in longer.facts] == ["timing_s/testing", "timing_s/save_checkpoint"]
     assert [event.step for event in told(diff, unit="s", what="onset")] == [111]
     (uneven,) = (finding for finding in diff.quality if finding.key == "uneven_times")
-    assert uneven.severity == "info" and "34 steps test or save a checkpoint" in uneven.message
+    assert uneven.severity == "info" and "34 of all 335 steps test or save a checkpoint" in uneven.message

@@ -482,6 +482,16 @@ def test_a_phase_of_one_side() -> None:
     ]
 
 
+def test_a_part_that_one_side_did_not_measure_is_not_gone() -> None:
+    base = diff_examples.regression()
+    rows = (row("compute", 5.0, None), row("free", None, 2.0), row("gen", 100.0, 50.0))
+    view = build_view(replace(base, sections={**base.sections, "phases": replace(base.sections["phases"], rows=rows)}))
+    assert [line.rstrip() for line in block(view)[2:]] == [
+        "compute            5.0     —      —  only baseline",
+        "free                 —   2.0      —       only new",
+    ]
+
+
 def test_lists_that_have_no_room_say_how_many_there_are() -> None:
     findings = tuple(
         Finding(

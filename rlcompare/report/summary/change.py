@@ -42,9 +42,7 @@ def cause_item(diff: Diff, headline: Delta | None) -> SummaryItem:
         start + safe_text(said(cause.text), _CAUSE_LIMIT) for cause, start in zip(diff.causes, parts, strict=False)
     )
     left = [_left_after(diff, shown) for shown in (2, 1)]
-    return SummaryItem(
-        "cause", tr("cause"), (first, *second, *left[0]), lines=None, shorter=((first, *left[1]), (first,))
-    )
+    return SummaryItem("cause", tr("cause"), (first, *second, *left[0]), lines=None, shorter=((first, *left[1]),))
 
 
 def _opposite_parts(diff: Diff, headline: Delta | None) -> tuple[str, ...]:
