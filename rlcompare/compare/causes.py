@@ -49,6 +49,9 @@ ANOTHER_PATH = ", as the step depends on other ranks than before"
 MORE_ON_PATH = ", on average over all ranks, and more on those that the step waits for"
 """A clause for operators that slowed on the critical path by more than on average."""
 
+ON_AVERAGE = ", on average over all ranks"
+"""A clause for operators that slowed on the critical path by another factor than on average."""
+
 MOST = 8
 """The most causes that are named."""
 
@@ -80,6 +83,7 @@ def find_causes(evidence: Evidence) -> tuple[tuple[Cause, ...], Unexplained | No
         if broad.is_done() and (not few.is_done() or len(broad.chosen) < len(few.chosen)):
             few = broad
     few.take_rest(single)
+    few.take_opposite(evidence, single)
     # Causes that made up for a part of the change come last.
     chosen = sorted(few.chosen, key=lambda cause: cause.delta_ms * basis.change < 0)
     return tuple(_as_rest(cause, chosen) for cause in chosen), Unexplained(few.rest / basis.change, few.rest)
@@ -164,16 +168,31 @@ class _Choice:
             self.take(able, LARGE, before + 1)
 
     def take_rest(self, candidates: Sequence[Candidate]) -> None:
-        """Takes single sets that hold nearly all of what is left: that is not unexplained."""
-        before = -1
-        while before < len(self.chosen) < MOST:
-            before = len(self.chosen)
-            for candidate in candidates:
-                found = self._available(candidate)
-                delta, least = fsum(found.values()), WORTH_NAMING * abs(self._basis.change)
-                if delta * self.rest > 0 and abs(delta) >= least and NARROWED <= delta / self.rest <= 1 / NARROWED:
-                    self._add(candidate, found)
-                    break
+        """Takes single sets that hold nearly all of what is left: that is not unexplained.
+
+        The largest one, or else it is by chance: larger ones that make up for each other are left with it.
+        """
+        while len(self.chosen) < MOST and (largest := self._largest(candidates)):
+            candidate, found, delta = largest
+            part = delta / self.rest if self.rest else 0.0
+            if abs(delta) < WORTH_NAMING * abs(self._basis.change) or not NARROWED <= part <= 1 / NARROWED:
+                return
+            self._add(candidate, found)
+
+    def take_opposite(self, evidence: Evidence, candidates: Sequence[Candidate]) -> None:
+        """Takes the single sets that made up for a large part of the change, and the places that they made up for."""
+        against = [one for one in candidates if one.delta * self._basis.change < 0]
+        while len(self.chosen) < MOST and (largest := self._largest(against)):
+            candidate, found, delta = largest
+            if abs(delta) < LARGE * abs(self._basis.change):
+                return
+            self._add(candidate, found)
+            self.take_places(evidence, candidates)
+
+    def _largest(self, candidates: Sequence[Candidate]) -> tuple[Candidate, dict[int, float], float] | None:
+        """The candidate that holds most of what no cause explains, with that and its sum; None if none is left."""
+        able = [(one, found, fsum(found.values())) for one in candidates if (found := self._available(one))]
+        return max(able, key=lambda one: (abs(one[2]), one[0].what, one[0].row), default=None)
 
     def _part_of(self, place: Candidate, one: Candidate) -> float:
         """The part of a place that another candidate holds."""
@@ -216,8 +235,8 @@ class _Choice:
         if member and not re.search(rf"\b{re.escape(member)}\b", text):
             of_all = ", on average" if candidate.what == "operator_slower" else ""
             note = f"{of_all}, most of it on {member}"
-        elif not member and candidate.what == "operator_slower" and self._basis.is_more_on_path(parts):
-            note = MORE_ON_PATH
+        elif not member and candidate.what == "operator_slower" and self._basis.is_other_on_path(parts):
+            note = MORE_ON_PATH if self._basis.is_more_on_path(parts) else ON_AVERAGE
         if note or self._basis.note:
             text = f"{text.removesuffix('.')}{note}{self._basis.note}."
         share = delta / self._basis.change

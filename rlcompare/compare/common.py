@@ -65,6 +65,9 @@ LEAST_CLASS = 0.05
 LEAST_FACTOR = 0.02
 """A common factor that is closer to 1 is none."""
 
+ONE_FACTOR = 0.2
+"""How far a factor may be from another one that it is said to be about."""
+
 APART = 0.4
 """Part of the changes that may differ from a factor that all parts share."""
 
@@ -313,26 +316,25 @@ def clock(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
         if fractions is not None and fractions.on_both:
             amounts[place] = part.delta * fractions.slower
     before, after = evidence.frequency.get("baseline"), evidence.frequency.get("new")
-    direction = f"{percent(factor)} {'slower' if factor > 1 else 'faster'}"
     if before and after and abs(after / before - 1) > LEAST_FACTOR and _fits(before / after, factor):
         text = (
             f"The AI Core clock {'fell' if after < before else 'rose'} from {grouped(before)} to {grouped(after)} MHz,"
-            f" and most kernels are {direction} by about that factor."
+            f" and most kernels take {times(factor)}, by about that factor."
         )
         yield Candidate("frequency", amounts, text, "kernel_types", both[0].name)
     elif all(change.same_inputs or not change.size for change in both) and not _has_other_inputs(evidence):
         of_rank = _where_all_slowed(evidence, basis, amounts)
-        where, direction = of_rank or ("as a whole", f"{direction}{_on_path(basis, amounts, factor)}")
+        where, changed = of_rank or ("as a whole", f"{times(factor)}{_on_path(basis, amounts, factor)}")
         what = "kernels" if evidence.on_device else "operators"
-        text = f"Computation {where} is {direction}: most {what} by about the same factor, none stands out."
+        text = f"Computation {where} takes {changed}: most {what} by about the same factor, none stands out."
         yield Candidate("compute", amounts, text, "kernel_types", both[0].name)
 
 
 def _on_path(basis: Basis, amounts: Mapping[int, float], factor: float) -> str:
     """A clause where the parts changed on the critical path by another factor than as a mean over ranks."""
     baseline = fsum(basis.parts[place].baseline for place in amounts)
-    found = percent(1 + fsum(amounts.values()) / baseline) if basis.ranks and baseline else percent(factor)
-    return "" if found == percent(factor) else f" on average over ranks, and {found} on the critical path"
+    found = times(1 + fsum(amounts.values()) / baseline) if basis.ranks and baseline else times(factor)
+    return "" if found == times(factor) else f" on average over ranks, and {found} on the critical path"
 
 
 def _where_all_slowed(evidence: Evidence, basis: Basis, amounts: Mapping[int, float]) -> tuple[str, str] | None:
@@ -342,7 +344,7 @@ def _where_all_slowed(evidence: Evidence, basis: Basis, amounts: Mapping[int, fl
     before, after = number(row.get("baseline_compute")), number(row.get("new_compute"))
     if not before or not after:
         return None
-    return f"on {member}", f"{percent(after / before)} {'slower' if after > before else 'faster'}"
+    return f"on {member}", times(after / before)
 
 
 def _stands_out(change: OperatorChange, baseline: float, delta: float) -> bool:
@@ -363,11 +365,16 @@ def _fits(clocks: float, factor: float) -> bool:
     return 0.5 <= (clocks - 1) / (factor - 1) <= 1.5
 
 
+def _is_like(one: float, factor: float) -> bool:
+    """Whether a factor is about this one: nearer to it than half of its change, and not far from it by itself."""
+    return one > 0 and 0.5 <= log(one) / log(factor) <= 1.5 and abs(log(one / factor)) <= log(1 + ONE_FACTOR)
+
+
 def _uniform(changes: Sequence[OperatorChange], factor: float) -> bool:
     """Whether most of the computation changed by about this factor, also without its largest operator."""
     largest = max(changes, key=lambda change: change.baseline)
     for among in (changes, [change for change in changes if change is not largest]):
-        same = fsum(change.baseline for change in among if _fits(change.factor, factor))
+        same = fsum(change.baseline for change in among if _is_like(change.factor, factor))
         if same < UNIFORM * fsum(change.baseline for change in among):
             return False
     return True

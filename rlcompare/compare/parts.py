@@ -38,6 +38,9 @@ COMMUNICATION = frozenset({"comm", WAIT, "transfer"})
 SAME_CHANGE = 1.5
 """How much larger a change on the path may be than the largest one that a single rank can have."""
 
+OTHER_CHANGE = 0.1
+"""Part of the mean change over ranks by which that on the path must differ for a mean to be called one."""
+
 LEAST_OF_WORKERS = 0.3
 """The part of what the mean over workers leaves by which that mean must have changed for the slowest to be like it."""
 
@@ -139,6 +142,12 @@ class Basis:
         """Whether these parts changed on the path by clearly more than on average over ranks."""
         parts = self._with_means(parts)
         return abs(total(parts)) > SAME_CHANGE * abs(mean_total(parts))
+
+    def is_other_on_path(self, parts: Iterable[Part]) -> bool:
+        """Whether these parts changed on the path by something else than on average over ranks."""
+        parts = self._with_means(parts)
+        mean = mean_total(parts)
+        return abs(total(parts) - mean) > OTHER_CHANGE * abs(mean)
 
     def has_moved(self, parts: Iterable[Part]) -> bool:
         """Whether the path has more or less of these parts only because it leads over other ranks than before.

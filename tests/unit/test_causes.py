@@ -279,7 +279,10 @@ def test_a_twentieth_of_the_change_is_worth_naming(sync: float, named: bool) -> 
 
 @pytest.mark.parametrize(
     ("ranks", "words"),
-    [(0, "is 20 % slower: most"), (2, "is 20 % slower on average over ranks, and 40 % on the critical path: most")],
+    [
+        (0, "takes 20 % longer: most"),
+        (2, "takes 20 % longer on average over ranks, and 40 % longer on the critical path: most"),
+    ],
 )
 def test_computation_that_is_slower_on_the_path_than_on_average_says_both(ranks: int, words: str) -> None:
     evidence = computed(*((name, 10.0, 12.0, 0.0, 0.0) for name in "abcd"))
@@ -384,6 +387,35 @@ def test_a_set_that_holds_nearly_all_that_is_left_is_named(third: float, named: 
     account |= {("sync", None, "c"): (9.0, 9.0 + third), ("gc", None, "gc"): (9.0, 11.0 - third)}
     causes, _ = causes_of(account)
     assert [cause.row for cause in causes] == ["a", "b", "c"][: 3 if named else 2]
+
+
+def test_a_set_that_happens_to_be_as_large_as_the_rest_is_no_cause() -> None:
+    """Of -100 ms one kernel holds 94; the others make up for each other, and the smallest is as large as their sum."""
+    account: Account = {("compute", None, "k"): (100.0, 6.0), ("compute", None, "small"): (20.0, 14.0)}
+    account |= {("compute", None, f"faster {number}"): (30.0, 20.0 - number) for number in range(4)}
+    account |= {("comm", None, f"slower {number}"): (30.0, 40.0 + number) for number in range(4)}
+    causes, unexplained = causes_of(account)
+    assert [cause.row for cause in causes] == ["k"] and unexplained.share == pytest.approx(0.06)
+
+
+@pytest.mark.parametrize(("against", "named"), [(30.0, True), (15.0, False)])
+def test_a_set_that_made_up_for_a_large_part_of_the_change_is_named(against: float, named: bool) -> None:
+    """As much came by many small kernels, so that the change seems to be explained without it."""
+    account: Account = {("compute", None, "k"): (10.0, 100.0), ("sync", None, "aten::item"): (40.0, 40.0 - against)}
+    account |= {("compute", None, f"k{number}"): (5.0, 5.0 + (10.0 + against) / 20) for number in range(20)}
+    causes, unexplained = causes_of(account)
+    rows = [(cause.row, round(cause.delta_ms)) for cause in causes]
+    assert rows[0] == ("k", 90) and (("aten::item", -round(against)) in rows) == named
+    assert abs(unexplained.share) <= (0.0 if named else 0.1) + 1e-9
+
+
+@pytest.mark.parametrize(("other", "alike"), [(0.55, True), (0.3, False)])
+def test_factors_far_apart_are_not_about_the_same(other: float, alike: bool) -> None:
+    """Half of the operators take 50 % less time; 70 % less of the others is another factor."""
+    after = {"a": 10.0 * other, "b": 10.0 * other, "c": 5.0, "d": 5.0}
+    evidence = computed(*((name, 10.0, new, 0.0, 0.0) for name, new in after.items()))
+    parts = tuple(Part("compute", None, name, 10.0, new) for name, new in after.items())
+    assert bool(list(clock(evidence, Basis(sum(part.delta for part in parts), parts)))) == alike
 
 
 @pytest.mark.parametrize(("idle", "alike"), [(0.5, True), (0.1, False)])
