@@ -273,6 +273,16 @@ def test_an_odd_value_in_what_was_reported(profile: Path, tmp_path: Path, edit: 
     assert rows(store, "SELECT count(*) FROM reported_step_time") == [(1,)]
 
 
+def test_a_transfer_faster_than_any_link_has_no_size(profile: Path, tmp_path: Path) -> None:
+    """Found by fuzzing: 1,000,000 MB more in a transfer of microseconds were 6,895,880 GB/s."""
+    with closing(sqlite3.connect(profile / "ASCEND_PROFILER_OUTPUT" / "analysis.db")) as con:
+        con.execute("UPDATE CommAnalyzerMatrix SET transit_size = transit_size + 1e6 WHERE transit_time > 0")
+        con.commit()
+    store = store_of(profile, tmp_path / "a.duckdb")
+    assert rows(store, "SELECT count(*) FROM r_link WHERE size_bytes / transit_ns > 1e6") == [(0,)]
+    assert "damaged_value" in findings(store)
+
+
 @pytest.mark.parametrize("name", ["ascend_pytorch_profiler_0.db", "analysis.db"])
 def test_a_column_whose_name_is_no_utf8_costs_that_table_at_most(profile: Path, tmp_path: Path, name: str) -> None:
     table = "NPU_MEM" if name != "analysis.db" else "StepTraceTime"
