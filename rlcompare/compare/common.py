@@ -60,7 +60,7 @@ OUTLIER = 0.3
 """Part of the change of all computation by which an operator may differ from the others."""
 
 LEAST_CLASS = 0.05
-"""Computation, communication and idle time below this part of the step need not follow a factor."""
+"""Computation, communication and other time below this part of the step need not follow a factor."""
 
 LEAST_FACTOR = 0.02
 """A common factor that is closer to 1 is none."""
@@ -78,7 +78,7 @@ def everything(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
     With a device, computation alone is not everything. Without one, the host is all that there is. Of a log, the phases
     that training timed must have changed alike, by more than runs of one setting differ.
     """
-    classes = _classes(basis.parts)
+    classes = _classes(basis.parts, "kernels" if evidence.on_device else "operators")
     baseline, new = _sum(basis.parts), _sum(basis.parts, "new")
     timed = basis.parts[0].kind == TIMER
     if baseline <= 0 or new <= 0 or (timed and (not evidence.log.timers or abs(basis.change) < evidence.run_noise)):
@@ -133,10 +133,12 @@ def _is_other_work(evidence: Evidence, basis: Basis) -> bool:
     return bool(changed) and abs(fsum(change.work for change in evidence.operators)) >= APART * abs(changed)
 
 
-def _classes(parts: Sequence[Part]) -> dict[str, list[Part]]:
+def _classes(parts: Sequence[Part], what: str) -> dict[str, list[Part]]:
+    """The parts by class; ``what`` computes: kernels, or operators."""
     found: dict[str, list[Part]] = {}
+    named = dict.fromkeys(COMMUNICATION, "communication") | {COMPUTE: "computation"}
     for part in parts:
-        name = "communication" if part.kind in COMMUNICATION else "computation" if part.kind == COMPUTE else "idle time"
+        name = named.get(part.kind, f"time without {what}")
         name = short(part.phase) if part.kind == TIMER else name
         found.setdefault(name, []).append(part)
     return found

@@ -44,14 +44,16 @@ def places(evidence: Evidence, basis: Basis, rest: Basis) -> Iterator[Candidate]
         if _is_denied(evidence, phase, delta):
             continue
         main = max(_KINDS, key=lambda kind: _of_kind(parts, kind) * (1 if delta > 0 else -1))
-        mainly = f", mostly {_KINDS[main]}" if delta and 0.5 < _of_kind(parts, main) / delta <= ABOUT_ALL else ""
+        is_most = delta and 0.5 < _of_kind(parts, main) / delta <= ABOUT_ALL
+        mainly = f", mostly {kind_name(evidence, main)}" if is_most else ""
         mainly += _most_of_all(parts, delta)
         if mainly and main == COMPUTE:
             mainly += _reason(evidence, basis, {place: part for place, part in parts.items() if part.kind == COMPUTE})
         of_batches = batches(evidence, phase, delta)
         start = f"{'The rest of phase' if _is_rest(basis, parts) else 'Phase'} {short(phase)}"
         yield Candidate("phase", whole(parts), f"{start} {moved(delta)} per step{mainly}{of_batches}.", "phases", phase)
-    for kind, name in _KINDS.items():
+    for kind in _KINDS:
+        name = kind_name(evidence, kind)
         parts = {place: part for place, part in enumerate(rest.parts) if _kind(part) == kind}
         if parts:
             start = f"The rest of {name}" if _is_rest(basis, parts) else name.capitalize()
@@ -68,6 +70,11 @@ def places(evidence: Evidence, basis: Basis, rest: Basis) -> Iterator[Candidate]
                 f" {short(largest)} ({signed(most)}){reason}{clause}."
             )
             yield Candidate("kind", whole(parts), text, "account", largest, facts)
+
+
+def kind_name(evidence: Evidence, kind: str) -> str:
+    """What a kind of time is called; without a device, operators stand for kernels."""
+    return _KINDS[kind] if evidence.on_device else _KINDS[kind].replace("kernels", "operators")
 
 
 def _is_denied(evidence: Evidence, phase: str, delta: float) -> bool:
@@ -118,7 +125,10 @@ def _outside(evidence: Evidence, basis: Basis, parts: Mapping[int, Part]) -> str
 ABOUT_ALL = 1.25
 """A part that is larger than this multiple of the whole is no part of it: others made up for it."""
 
-_KINDS = {"compute": "computation", "communication": "exposed communication", "idle": "idle time"}
+_KINDS = {"compute": "computation", "communication": "exposed communication", "idle": "time without kernels"}
+"""Kinds of time, and their names. The last one has copies too, and the time before the first kernel of a step and after
+its last: ``time.idle`` is another."""
+
 _CLAUSES = {COMPUTE: in_odd_module, "idle": synchronisations}
 """What else is known of some kinds: a clause with its facts, from the change of the kind in ms per step."""
 

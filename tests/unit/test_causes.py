@@ -146,7 +146,7 @@ def test_everything_alike_is_the_machine() -> None:
     }
     (cause,), _ = causes_of(account)
     assert cause.what == "everything"
-    assert "takes about 20 % longer (computation 21 %, communication 20 %, idle time 18 %)" in cause.text
+    assert "takes about 20 % longer (computation 21 %, communication 20 %, time without kernels 18 %)" in cause.text
     causes, _ = causes_of(account, workload__total_tokens=(1000.0, 1200.0))
     assert "everything" not in {cause.what for cause in causes}
 

@@ -8,7 +8,7 @@ import pytest
 
 from rlcompare.model.diff import Cause, Diff, Unexplained
 from rlcompare.model.words import Comparable
-from rlcompare.report.charts.waterfall import Waterfall, waterfall
+from rlcompare.report.charts.waterfall import Waterfall, name_of, waterfall
 from tests.unit import diff_examples
 from tests.unit.diff_examples import metric
 
@@ -45,6 +45,25 @@ def test_bars_are_to_scale_and_meet() -> None:
     assert ends[-1] == pytest.approx(ends[-2], abs=0.002)
     assert [bar.tone for bar in content.bars] == ["", "worse", "better", "", ""]
     assert [bar.value for bar in content.bars] == ["100.0 ms", "+120.0 ms", "-30.0 ms", "+10.0 ms", "200.0 ms"]
+
+
+@pytest.mark.parametrize(
+    ("what", "kinds", "label"),
+    [
+        ("kind", ("operator", "copy", "data"), "time without kernels"),
+        ("kind", ("compute", "compute"), "computation"),
+        ("kind", ("transfer", "comm"), "exposed communication"),
+        ("operator", ("operator", "operator"), "operators on the host"),
+        ("operator", ("operator",), "a"),
+        ("operator_slower", ("compute", "launch"), "a"),
+    ],
+)
+def test_a_sum_over_many_names_has_none_of_theirs(what: str, kinds: tuple[str, ...], label: str) -> None:
+    names = ("a", "b", "c") if what != "operator_slower" else ("a", "a")
+    rows = tuple(
+        {"kind": kind, "phase": None, "name": name, "delta_ms": 1.0} for kind, name in zip(kinds, names, strict=False)
+    )
+    assert name_of(Cause(what, 1.0, float(len(rows)), "Text.", "account", "a", rows)) == label
 
 
 def test_a_small_change_is_drawn_on_a_cut_axis() -> None:

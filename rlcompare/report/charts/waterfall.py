@@ -11,6 +11,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from rlcompare.compare.parts import COMMUNICATION, COMPUTE
 from rlcompare.language import tr, trn
 from rlcompare.model.diff import Cause, Delta, Diff
 from rlcompare.report import quantity
@@ -225,9 +226,24 @@ def _numbered(bar: Bar) -> str:
 
 
 def name_of(cause: Cause) -> str:
-    """A cause in a few words: its row, or what kind of cause it is."""
+    """A cause in a few words: its row, or what kind of cause it is. A sum over many names has none of theirs."""
     words = _words().get(cause.what)
+    if len({row["name"] for row in cause.rows}) > 1:
+        words = _words_of_many(cause) or words
     return words or safe_text(cause.row, _NAME) or safe_text(cause.what.replace("_", " "), _NAME)
+
+
+def _words_of_many(cause: Cause) -> str:
+    kinds = {row["kind"] for row in cause.rows}
+    if cause.what == "operator":
+        return tr("operators on the host")
+    if cause.what != "kind":
+        return ""
+    if kinds <= {COMPUTE}:
+        return tr("computation")
+    if kinds <= COMMUNICATION:
+        return tr("exposed communication")
+    return tr("time without operators") if "without operators" in cause.text else tr("time without kernels")
 
 
 def _words() -> dict[str, str]:
