@@ -30,7 +30,7 @@ _STEPS = (SPEED, PATH, "time.step")
 """Headlines that are the time of a step, which is slower or faster."""
 
 _NAMES = {
-    "time.device_span": mark("the work on the device"),
+    "time.device_span": mark("the device, from its first task to its last,"),
     "time.comm": mark("communication"),
     "time.phases": mark("the sum of the phases"),
 }

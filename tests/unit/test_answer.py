@@ -125,6 +125,8 @@ def test_the_gate_and_the_page_say_the_same() -> None:
 def test_other_headlines_and_none() -> None:
     assert answer(of_runs([1.0], [2.5], "time.comm")).text == "Communication takes 2.5 times as long"
     assert answer(of_runs([1.0], [2.5])).text == "2.5 times as long per step"
+    span = "The device, from its first task to its last, takes 50.0 % less time"  # idle time is in it: it is no work
+    assert answer(of_runs([1.0], [0.5], "time.device_span")).text == span
     assert answer(diff_examples.empty()).text == "No time was measured"
     only_new = replace(of_runs([1.0], [1.0]).overall[0], baseline=None, delta=None, ratio=None)
     assert answer(replace(of_runs([1.0], [1.0]), overall=(only_new,))).text == "Not measured on the baseline"

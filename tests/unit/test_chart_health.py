@@ -91,6 +91,12 @@ def test_ranges_follow_the_name_that_each_side_logged() -> None:
     assert [_value(panel, end) for end in ends] == pytest.approx([2.0, 0.5], abs=1e-3)
 
 
+def test_a_long_line_begins_and_ends_where_the_log_does() -> None:
+    """Neither end is the lowest or the highest of its part; the table below the picture tells both."""
+    points = course_of([_series("actor/entropy", "new", [0.5, *([0.0, 1.0] * 400), 0.4])]).points
+    assert [(points[at].step, points[at].value) for at in (0, -1)] == [(1, 0.5), (802, 0.4)]
+
+
 def test_median_and_band_are_numpys() -> None:
     generator = np.random.default_rng(1)
     values = generator.normal(2.0, 0.3, (12, 30))

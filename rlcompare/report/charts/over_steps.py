@@ -55,8 +55,8 @@ def course_of(series: Sequence[Series]) -> Course:
     runs = [run for run in runs if run]
     if len(runs) < 2:
         points = runs[0] if runs else []
-        chosen = kept([value for _, value in points], MOST_POINTS)
-        return Course(tuple(Point(*points[at]) for at in chosen), len(runs))
+        chosen = {*kept([value for _, value in points], MOST_POINTS), *range(len(points))[:1], *range(len(points))[-1:]}
+        return Course(tuple(Point(*points[at]) for at in sorted(chosen)), len(runs))
     whole = all(one.logged == len(one.steps) for one in series)
     tenths = len(runs) >= ENOUGH_RUNS
     return Course(tuple(_point(found, tenths=tenths) for found in _by_step(runs, whole=whole)), len(runs))

@@ -147,6 +147,8 @@ def _of_account(diff: Diff) -> StepAccount | None:
     else:
         title = tr("The device's part of the profiled step") if timed else tr("The device's part of the step")
         note = tr("From the first task of a device to its last: no step is marked. The mean over ranks.")
+    if any(part.phase != OUTSIDE for part in parts):
+        note += " " + tr("A kernel counts in the phase that launched it: wall times of phases on the host differ.")
     return _made(title, note, parts, sides, profiled=True)
 
 
