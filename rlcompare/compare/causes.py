@@ -162,7 +162,7 @@ class _Choice:
             before = len(self.chosen)
             able = [
                 place
-                for place in places(evidence, self._basis, self.left_over())
+                for place in places(evidence, self._basis, self.left_over(), single)
                 if not any(self._part_of(place, one) >= NARROWED for one in single)
             ]
             self.take(able, LARGE, before + 1)

@@ -47,6 +47,9 @@ BROAD = 0.5
 UNIFORM = 0.6
 """Part of the computation that must have slowed by about the same factor before the clock is named."""
 
+MOST_COMPARED = 0.8
+"""Part of the computation that both sides must have, by its operators, for one factor to be that of all."""
+
 DIVIDED = 0.3
 """The work was divided otherwise if other sizes of inputs take back this part of what the number of calls changed."""
 
@@ -307,7 +310,7 @@ def clock(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
     baseline = fsum(change.baseline for change in both)
     delta = fsum(change.slower for change in both)
     comparable = fsum(change.new - change.slower for change in both)
-    if len(both) < 3 or comparable <= 0 or abs(delta) < LEAST_FACTOR * baseline:
+    if len(both) < 3 or comparable <= 0 or abs(delta) < LEAST_FACTOR * baseline or not _are_most(evidence, both):
         return
     factor = 1 + delta / comparable
     if factor == 1 or not _uniform(both, factor) or any(_stands_out(change, baseline, delta) for change in both):
@@ -330,6 +333,13 @@ def clock(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
         what = "kernels" if evidence.on_device else "operators"
         text = f"Computation {where} takes {changed}: most {what} by about the same factor, none stands out."
         yield Candidate("compute", amounts, text, "kernel_types", both[0].name)
+
+
+def _are_most(evidence: Evidence, both: Sequence[OperatorChange]) -> bool:
+    """Whether operators that both sides run are most of the computation of each side."""
+    times = ((getattr(change, side) for change in of) for side in SIDES for of in (both, evidence.operators))
+    old, all_old, new, all_new = map(fsum, times)
+    return old >= MOST_COMPARED * all_old and new >= MOST_COMPARED * all_new
 
 
 def _on_path(basis: Basis, amounts: Mapping[int, float], factor: float) -> str:

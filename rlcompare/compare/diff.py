@@ -103,6 +103,7 @@ def compare_runs(baseline: SideInput, new: SideInput, options: CompareOptions | 
                 edits,
                 rollups.rows(records.KernelFact),
                 kernel_places(rollups),
+                rollups.rows(records.LoneLaunch),
                 log,
                 on_device=all(capture.executor != "host" for capture in captures),
                 timed_phases=have_phases(timers),

@@ -9,7 +9,7 @@ from functools import cached_property
 from math import fsum, sqrt
 from statistics import variance
 
-from rlcompare.compare.records import AccountMember, Frequency, KernelFact
+from rlcompare.compare.records import AccountMember, Frequency, KernelFact, LoneLaunch
 from rlcompare.compare.rows import NS_PER_MS, OTHERS, decompose
 from rlcompare.compare.sequences import Edits
 from rlcompare.compare.timers import TrainingLog
@@ -101,6 +101,7 @@ class Evidence:
         edits: where operators came or went in a typical step.
         kernel_facts: formats, blocks and AI Core counters of kernels, by operator, inputs and side.
         kernel_places: rows like those of the section ``kernels``, of operators that several places launch, by place.
+        lone_launches: calls of operators that one side alone runs, by the place that launches them.
         log: what training logged of its timers and its work.
     """
 
@@ -119,6 +120,7 @@ class Evidence:
     edits: Edits = field(default_factory=Edits)
     kernel_facts: Sequence[KernelFact] = ()
     kernel_places: Sequence[Row] = ()
+    lone_launches: Sequence[LoneLaunch] = ()
     log: TrainingLog = field(default_factory=TrainingLog)
     lone_phases: Mapping[str, SideName] = field(default_factory=dict)
     times_whole: bool = True
@@ -136,6 +138,7 @@ class Evidence:
         edits: Edits,
         kernel_facts: Sequence[KernelFact],
         kernel_places: Sequence[Row],
+        lone_launches: Sequence[LoneLaunch],
         log: TrainingLog,
         *,
         on_device: bool,
@@ -172,6 +175,7 @@ class Evidence:
             edits=edits,
             kernel_facts=kernel_facts,
             kernel_places=kernel_places,
+            lone_launches=lone_launches,
             log=log,
             members={
                 (row.kind, row.phase, row.name): (row.member, row.delta_ns / NS_PER_MS, row.moved_ns / NS_PER_MS)

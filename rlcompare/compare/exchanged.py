@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from math import fsum
 
 from rlcompare.compare.evidence import Evidence, number, short
 from rlcompare.compare.parts import Basis, Part
 from rlcompare.compare.places_of_calls import text_of
+from rlcompare.compare.records import LoneLaunch
 from rlcompare.compare.sequences import MOST_OF, SAME_CALLS
 from rlcompare.model.words import SIDES, SideName
 
@@ -21,9 +23,9 @@ LEAST_CALLS, MOST_MULTIPLE = 4, 4
 def exchanged(evidence: Evidence, basis: Basis) -> list[set[str]]:
     """Sets of operators of which some went and others came in their place.
 
-    That is so where the same framework operator launched them in the same phase, or where the operators that launched
-    them came in each other's place; else where the calls of one that came or went are matched by as many calls of
-    others (or by a multiple of them) in the other direction.
+    That is so where the same framework operator launched them in the same phase (of operators that several launched, as
+    often as before), or where the operators that launched them came in each other's place; else where the calls of one
+    that came or went are matched by as many calls of others (or by a multiple of them) in the other direction.
     """
     operators = basis.operators
     both = {change.name for change in evidence.operators if change.on_both}
@@ -36,7 +38,7 @@ def exchanged(evidence: Evidence, basis: Basis) -> list[set[str]]:
             if launch:
                 by_launch[part.phase, str(launch)].add(name)
     found = [names for names in by_launch.values() if names & came and names & went]
-    found = _joined([*found, *_in_one_place(evidence, operators)])
+    found = _joined([*found, *_launched_as_often(evidence, came, went), *_in_one_place(evidence, operators)])
     taken = set().union(*found) if found else set()
     answering = {name: _answering(evidence, operators, name) for name in sorted(came | went)}
     # Where many operators answer, that is work of its own, and none of them is known to be the one.
@@ -48,6 +50,17 @@ def exchanged(evidence: Evidence, basis: Basis) -> list[set[str]]:
             found.append(names)
             taken |= names
     return found
+
+
+def _launched_as_often(evidence: Evidence, came: set[str], went: set[str]) -> Iterator[set[str]]:
+    """Operators that a framework operator launched in a phase, if as many calls came there as went."""
+    places: dict[tuple[str | None, str], list[LoneLaunch]] = defaultdict(list)
+    for launch in evidence.lone_launches:
+        places[launch.phase, launch.host_op].append(launch)
+    for launches in places.values():
+        calls = [fsum(launch.calls for launch in launches if launch.name in names) for names in (went, came)]
+        if min(calls) > 0 and max(calls) <= (1 + SAME_CALLS) * min(calls):
+            yield {launch.name for launch in launches} & (came | went)
 
 
 def _joined(groups: Sequence[set[str]]) -> list[set[str]]:

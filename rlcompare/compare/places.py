@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from math import fsum
 
 from rlcompare.compare.computation import MOST_OF, fractions_of, outside
@@ -25,14 +25,20 @@ from rlcompare.compare.parts import (
 )
 from rlcompare.compare.synchronisations import synchronisations
 from rlcompare.model.diff import Row
+from rlcompare.model.words import SIDES
+
+_HALF = 40
+"""Characters of each of two names that are told as one."""
 
 
-def places(evidence: Evidence, basis: Basis, rest: Basis) -> Iterator[Candidate]:
+def places(evidence: Evidence, basis: Basis, rest: Basis, single: Sequence[Candidate] = ()) -> Iterator[Candidate]:
     """Each phase, and each kind of time, of a profile.
 
     Args:
         rest: the basis without what other causes explain.
+        single: the candidates of which those that took each other's place count as one name.
     """
+    replaced = [candidate for candidate in single if candidate.what == "replaced"]
     phases: dict[str, dict[int, Part]] = {}
     for place, part in enumerate(rest.parts):
         if part.kind != TIMER and part.phase not in (None, OUTSIDE):
@@ -46,7 +52,7 @@ def places(evidence: Evidence, basis: Basis, rest: Basis) -> Iterator[Candidate]
         main = max(_KINDS, key=lambda kind: _of_kind(parts, kind) * (1 if delta > 0 else -1))
         is_most = delta and 0.5 < _of_kind(parts, main) / delta <= ABOUT_ALL
         mainly = f", mostly {kind_name(evidence, main)}" if is_most else ""
-        mainly += _most_of_all(parts, delta)
+        mainly += _most_of_all(_by_name(parts, replaced), delta)
         if mainly and main == COMPUTE:
             mainly += _reason(evidence, basis, {place: part for place, part in parts.items() if part.kind == COMPUTE})
         of_batches = batches(evidence, phase, delta)
@@ -57,7 +63,7 @@ def places(evidence: Evidence, basis: Basis, rest: Basis) -> Iterator[Candidate]
         parts = {place: part for place, part in enumerate(rest.parts) if _kind(part) == kind}
         if parts:
             start = f"The rest of {name}" if _is_rest(basis, parts) else name.capitalize()
-            names = by_name(parts)
+            names = _by_name(parts, replaced)
             delta = total(parts.values())
             sign = 1 if delta > 0 else -1
             largest = max(names, key=lambda name: (sign * total(names[name].values()), name))
@@ -67,9 +73,10 @@ def places(evidence: Evidence, basis: Basis, rest: Basis) -> Iterator[Candidate]
             changed = sum(1 for of_name in names.values() if total(of_name.values()))
             text = (
                 f"{start} {moved(delta)} per step, over {changed} names; the largest is"
-                f" {short(largest)} ({signed(most)}){reason}{clause}."
+                f" {_shown(largest, names[largest])} ({signed(most)}){reason}{clause}."
             )
-            yield Candidate("kind", whole(parts), text, "account", largest, facts)
+            row = max(names[largest].values(), key=lambda part: (abs(part.delta), part.name)).name
+            yield Candidate("kind", whole(parts), text, "account", row, facts)
 
 
 def kind_name(evidence: Evidence, kind: str) -> str:
@@ -145,17 +152,30 @@ def _of_kind(parts: Mapping[int, Part], kind: str) -> float:
     return total(part for part in parts.values() if _kind(part) == kind)
 
 
-def _most_of_all(parts: Mapping[int, Part], delta: float) -> str:
+def _by_name(parts: Mapping[int, Part], replaced: Sequence[Candidate]) -> dict[str, Mapping[int, Part]]:
+    """Parts by name. Operators that took each other's place are one: "old → new", which is short already."""
+    found: dict[str, Mapping[int, Part]] = {}
+    taken: set[int] = set()
+    for candidate in replaced:
+        own = {place: part for place, part in parts.items() if place in candidate.amounts}
+        if len({part.name for part in own.values()}) > 1:
+            largest = (max(own.values(), key=lambda part: (getattr(part, side), part.name)) for side in SIDES)
+            found[" → ".join(short(part.name, _HALF) for part in largest)] = own
+            taken |= own.keys()
+    return found | by_name({place: part for place, part in parts.items() if place not in taken})
+
+
+def _shown(name: str, parts: Mapping[int, Part]) -> str:
+    return short(name) if any(part.name == name for part in parts.values()) else name
+
+
+def _most_of_all(parts: Mapping[str, Mapping[int, Part]], delta: float) -> str:
     """The operator with the largest part of a change, if that is a quarter of it."""
-    names = {name: total(found.values()) for name, found in by_name(parts).items() if name != OUTSIDE}
+    names = {name: total(found.values()) for name, found in parts.items() if name != OUTSIDE}
     if not names:
         return ""
     name = max(names, key=lambda name: (names[name] * (1 if delta > 0 else -1), name))
-    return (
-        f", most of all {short(name)} ({signed(names[name])})"
-        if delta and 0.25 < names[name] / delta <= ABOUT_ALL
-        else ""
-    )
+    return f", most of all {name} ({signed(names[name])})" if delta and 0.25 < names[name] / delta <= ABOUT_ALL else ""
 
 
 def _is_rest(basis: Basis, parts: Mapping[int, Part]) -> bool:

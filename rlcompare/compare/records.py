@@ -212,6 +212,13 @@ class Level(NamedTuple):
     amounts: list[float]
 
 
+class LoneLaunch(NamedTuple):
+    name: str
+    phase: str | None
+    host_op: str
+    calls: float
+
+
 class LoneMark(NamedTuple):
     side: SideName
     counted: bool

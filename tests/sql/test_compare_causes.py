@@ -470,6 +470,17 @@ def test_a_change_of_data_types_is_named(tmp_path: Path, before: str, names_it: 
     assert (cause.text == "MatMul now works on FLOAT instead of FLOAT16: 20.00 ms more.") == names_it
 
 
+def test_a_kernel_that_two_operators_launched_is_netted_with_one_of_each(tmp_path: Path) -> None:
+    """A release of a library names the kernels of mm and addmm apart, and makes them a tenth quicker."""
+    old, new = by_hand(tmp_path, "old", 100 * MS), by_hand(tmp_path, "new", 98 * MS)
+    for made, sort in ((old, 80), (new, 80)):
+        made.kernel(1, "Sort", 9, sort * MS, host_op="aten::sort")
+    old.kernel(1, "sm90", 96, 12 * MS, host_op="aten::mm").kernel(1, "sm90", 72, 8 * MS, host_op="aten::addmm")
+    new.kernel(1, "nvjet_a", 96, 11 * MS, host_op="aten::mm").kernel(1, "nvjet_b", 72, 7 * MS, host_op="aten::addmm")
+    (cause,) = causes(old, new).causes
+    assert cause.text == "sm90 → nvjet_a + nvjet_b: 2.00 ms less in all."
+
+
 def test_what_came_is_netted_with_what_went(tmp_path: Path) -> None:
     """One fused kernel in each of 28 layers became three; one of them ran elsewhere before."""
     old, new = by_hand(tmp_path, "old", 100 * MS), by_hand(tmp_path, "new", 129 * MS)

@@ -8,9 +8,12 @@ from dataclasses import replace
 import pytest
 
 from rlcompare.compare.causes import find_causes
+from rlcompare.compare.computation import computation as computation_of
 from rlcompare.compare.evidence import Evidence, OperatorChange
+from rlcompare.compare.exchanged import exchanged as exchanged_sets
 from rlcompare.compare.parts import basis_of
 from rlcompare.compare.places import places
+from rlcompare.compare.records import LoneLaunch
 from rlcompare.model.diff import Row, Section, Unexplained
 from rlcompare.model.words import Presence
 from tests.unit.test_causes import Account, causes_of, computed, delta, evidence_of, timed, whats
@@ -123,6 +126,33 @@ def exchanged(old_calls: float, new_calls: float, new: int = 1) -> Evidence:
         OperatorChange("other", 1.0, 1.0, 0.0, 0.0, 0.0, 1.0, 1.0, True),
     )
     return replace(evidence_of(account), operators=changes)
+
+
+@pytest.mark.parametrize(("of_addmm", "replaced"), [(72.0, True), (60.0, False)])
+def test_a_kernel_of_two_operators_is_replaced_by_one_of_each(of_addmm: float, replaced: bool) -> None:
+    """A release names the kernels of mm and of addmm apart. Their calls together are not those of the old one alone."""
+    account: Account = {
+        ("compute", None, "old"): (12.0, 0.0), ("compute", None, "of mm"): (0.0, 9.0),
+        ("compute", None, "of addmm"): (0.0, 2.0), ("compute", None, "other"): (20.0, 24.0),
+    }  # fmt: skip
+    changes = (
+        OperatorChange("old", 12.0, 0.0, -12.0, 0.0, 0.0, 168.0, 0.0, False),
+        OperatorChange("of mm", 0.0, 9.0, 9.0, 0.0, 0.0, 0.0, 96.0, False),
+        OperatorChange("of addmm", 0.0, 2.0, 2.0, 0.0, 0.0, 0.0, of_addmm, False),
+    )
+    launches = [LoneLaunch("old", None, "aten::mm", 96.0), LoneLaunch("of mm", None, "aten::mm", 96.0)]
+    launches += [LoneLaunch("old", None, "aten::addmm", 72.0), LoneLaunch("of addmm", None, "aten::addmm", of_addmm)]
+    evidence = replace(evidence_of(account), operators=changes, lone_launches=launches)
+    basis = basis_of(evidence)
+    assert basis is not None
+    together = [{"old", "of mm", "of addmm"}] if replaced else [{"old", "of mm"}]
+    assert exchanged_sets(evidence, basis) == together
+    (computation,) = (
+        found
+        for found in places(evidence, basis, basis, list(computation_of(evidence, basis)))
+        if str(found.text).startswith("Computation")
+    )
+    assert f"over {2 if replaced else 3} names; the largest is other (+4.00 ms)" in str(computation.text)
 
 
 @pytest.mark.parametrize(("new", "replaced"), [(4, True), (5, False)])
