@@ -19,9 +19,9 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, pairwise
+from itertools import accumulate, pairwise, takewhile
 from statistics import fmean, median
 
 LEAST_STEPS = 16
@@ -53,6 +53,7 @@ LARGEST_DRIFT = 0.5
 
 _FEW_STEPS = 8  # noise estimated from few steps is uncertain: the limit is twice as high in a series of 8, say
 _REACH = 3
+_MOST_HIDDEN = 2  # steps beside a change of level that spikes near it can hide
 _ABS_TO_SD = math.sqrt(math.pi) / 2  # of the mean absolute difference of two normal values
 _MEDIAN_TO_SD = 1.4826  # of the median absolute value of a normal distribution
 _USUAL = 0.9
@@ -87,8 +88,8 @@ def levels_of(values: Sequence[float]) -> tuple[Level, ...]:
     smooth = points if size == 1 else without_spikes(values)
     if size > 1:
         starts = [_refined(smooth, start, size) for start in starts]
-    bounds = [0, *starts, len(values)]
-    return tuple(Level(a, b, fmean(smooth[a:b])) for a, b in pairwise(bounds))
+    starts = [_own_start(values, smooth, *beside) for beside in pairwise(_levels(smooth, starts))]
+    return _levels(smooth, starts)
 
 
 def without_spikes(values: Sequence[float]) -> list[float]:
@@ -223,6 +224,29 @@ def _variance(points: Sequence[float], jump: int) -> float:
     correlation = min(max(apart**2 - 1, 0.0), _MOST_AUTOCORRELATION)
     noise = max(_ABS_TO_SD * fmean(one), _ROUNDING * max(map(abs, points)))
     return noise**2 * (1 + correlation) / (1 - correlation) ** 2
+
+
+def _levels(smooth: Sequence[float], starts: Sequence[int]) -> tuple[Level, ...]:
+    bounds = [0, *starts, len(smooth)]
+    return tuple(Level(a, b, fmean(smooth[a:b])) for a, b in pairwise(bounds))
+
+
+def _own_start(values: Sequence[float], smooth: list[float], before: Level, after: Level) -> int:
+    """The start of a level. Its place in the smooth series may be wrong if there is a spike near it.
+
+    Steps between a spike and a change of level look like a spike themselves, and the filter gives them the other level.
+    They get their values back here.
+    """
+    half, start = abs(after.value - before.value) / 2, after.start
+
+    def hidden(places: Iterable[int], level: Level) -> list[int]:
+        return list(takewhile(lambda at: smooth[at] != values[at] and abs(values[at] - level.value) < half, places))
+
+    late = hidden(range(start, start + _MOST_HIDDEN), before)
+    early = [] if late else hidden(range(start - 1, start - 1 - _MOST_HIDDEN, -1), after)
+    for at in late + early:
+        smooth[at] = values[at]
+    return start + len(late) - len(early)
 
 
 def _blocks(values: Sequence[float], size: int) -> list[float]:

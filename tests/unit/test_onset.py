@@ -111,6 +111,18 @@ def test_the_step_of_a_jump_is_found(count: int, start: int, jump: float, correl
     assert found >= 17
 
 
+@pytest.mark.parametrize("at", [36, 37, 38, 42, 43])
+@pytest.mark.parametrize("steps", [60, 1200])
+def test_a_spike_near_a_jump_does_not_move_it(steps: int, at: int) -> None:
+    """A step before it that takes as long as the new level, or one after it that takes as long as the old level."""
+    before, start = 3.8, steps - 20
+    values = [before + 0.1 * value + 3.6 * (step >= start) for step, value in enumerate(noise(random.Random(1), steps))]
+    values[start - 40 + at] += 3.6 if at < 40 else -3.6
+    levels = levels_of(values)
+    assert [level.start for level in levels] == [0, start]
+    assert [level.value for level in levels] == pytest.approx([before, before + 3.6], abs=0.15)
+
+
 def test_an_episode_has_a_start_and_an_end() -> None:
     rng = random.Random(5)
     values = [34 + value + (8 if 240 <= step < 270 else 0) for step, value in enumerate(noise(rng, 400, 0.3))]
