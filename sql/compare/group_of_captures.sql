@@ -19,6 +19,6 @@ SELECT role, folder, count(*) FILTER (WHERE side = 'baseline') / max(baseline_ru
        count(*) FILTER (WHERE side = 'new' AND is_timed) / max(new_runs) AS new_timed,
        count(*) FILTER (WHERE side = 'baseline' AND is_lost) / max(baseline_runs) AS baseline_lost,
        count(*) FILTER (WHERE side = 'new' AND is_lost) / max(new_runs) AS new_lost
-FROM captured, (SELECT count(DISTINCT run) FILTER (WHERE side = 'baseline') AS baseline_runs,
-                       count(DISTINCT run) FILTER (WHERE side = 'new') AS new_runs FROM c_capture)
+FROM captured, (SELECT greatest(count(DISTINCT run) FILTER (WHERE side = 'baseline'), 1) AS baseline_runs,
+                       greatest(count(DISTINCT run) FILTER (WHERE side = 'new'), 1) AS new_runs FROM c_capture)
 GROUP BY role, folder ORDER BY role, folder;

@@ -403,6 +403,13 @@ def test_times_that_one_run_lacks_are_named(tmp_path: Path) -> None:
     assert said == [f"{which}: {tail}" for which in ("Baseline", "New side")]
 
 
+def test_a_log_has_no_captures_whose_times_are_unknown(tmp_path: Path) -> None:
+    log = logged(tmp_path / "log.duckdb", {"timing_s/step": 12.0})
+    profile = profiled(tmp_path, "profile").done()
+    for sides in ((log, profile), (profile, log)):
+        assert not [one.message for one in compared(*sides).quality if one.key == "partly_measured"]
+
+
 @pytest.mark.parametrize(("wall", "said"), [(10, False), (1, False), (0.099, True)])
 def test_a_device_that_takes_far_longer_than_the_step_is_reported(tmp_path: Path, wall: float, said: bool) -> None:
     made = RollupStore(tmp_path / "run.duckdb").capture().step(1, wall=int(wall * MS))
