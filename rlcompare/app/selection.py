@@ -35,12 +35,14 @@ def select_runs(
     if steps is None:
         return runs
     for run in runs:
+        where = f"{path}" if len(runs) == 1 else f"run {run.name} in {path}"
         if not run.captures:
-            raise UsageError(f"--step: {path} contains no profile to select steps from")
+            raise UsageError(f"--step: {where} contains no profile to select steps from")
         known = known_steps(run)
         missing = set(steps) - known if known is not None else set()
         if known is not None and missing:
-            raise UsageError(f"--step {list_numbers(missing)}: {path} only has step {list_numbers(known)}")
+            noun = "step" if len(known) == 1 else "steps"
+            raise UsageError(f"--step {list_numbers(missing)}: {where} only has {noun} {list_numbers(known)}")
     return [replace(run, steps=frozenset(steps)) for run in runs]
 
 

@@ -162,6 +162,13 @@ class TestSelection:
         assert "verl only has step 2" in rlcompare("diff", "-d", "verl", "-bp", "verl", "--step", 1).error
         assert rlcompare("diff", "-d", "verl", "-bp", "verl", "--step", 2).code == 0
 
+    def test_a_step_that_one_of_several_runs_lacks(self, rlcompare: Command) -> None:
+        for name, steps in (("first", "2,3"), ("second", "5")):
+            rlcompare("sample", "-o", f"runs/{name}", "--steps", steps, "--layers", 1, "--decode-steps", 1)
+        said = {step: rlcompare("diff", "-d", "runs", "-bp", "runs", "--step", step).error for step in (3, 5)}
+        assert "--step 3: run second in runs only has step 5" in said[3]
+        assert "--step 5: run first in runs only has steps 2-3" in said[5]
+
     def test_a_key_that_nothing_has(self, rlcompare: Command, samples: Path) -> None:
         sides = ("-d", samples / "new", "-bp", samples / "base")
         result = rlcompare("diff", *sides, "--varied", "cann,profiler.*,torch_nup,qqq")
