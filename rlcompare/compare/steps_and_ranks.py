@@ -12,7 +12,7 @@ from rlcompare.compare.names import kind_of
 from rlcompare.compare.overall import PATH, mean
 from rlcompare.compare.records import Rank, Step
 from rlcompare.compare.rows import K, S, SectionMaker, grouped, matched_share
-from rlcompare.model.diff import Delta, Finding, Section
+from rlcompare.model.diff import Delta, Finding, Row, Section
 from rlcompare.model.words import SIDES, Presence, Severity, SideName
 
 ALIKE_LATE = 0.1
@@ -66,9 +66,13 @@ def steps_section(maker: SectionMaker, records: Sequence[Step], headline: str) -
             new_free_ns=new and new.free_ns,
         )
         rows.append(maker.timed_row(pair, "", ("position",)))
-    same = all(row["baseline_step"] == row["new_step"] for row in rows if row["presence"] == Presence.BOTH)
-    note = f"Steps are paired by {'number' if same else 'position'}."
+    note = f"Steps are paired by {'number' if _by_number(rows) else 'position'}."
     return Section("steps", "ms", ("position",), matched_share(rows), note, tuple(rows))
+
+
+def _by_number(steps: Iterable[Row]) -> bool:
+    """Whether the steps of each pair have the same number."""
+    return all(row["baseline_step"] == row["new_step"] for row in steps if row["presence"] == Presence.BOTH)
 
 
 def few_steps(steps: Section) -> list[str]:
@@ -107,15 +111,25 @@ def lone_found(section: Section, headline: Delta | None, of_rank: Delta | None) 
     took = "took about the same time" if abs(shared) < little else f"changed by {signed(shared)}"
     took += " on average" if max(map(abs, known)) >= little and len(known) > 1 else ""
     start = "" if headline.metric == of_rank.metric else f"By {of_rank.metric}: "
-    where = " and ".join(
-        f"only the {words} has {_listed(section.name, found)}"
+    changed = f"The mean changed by {signed(of_rank.delta)} because"
+    lone = [
+        (words, _listed(section.name, found))
         for words, presence in (("baseline", Presence.BASELINE_ONLY), ("new side", Presence.NEW_ONLY))
         if (found := [str(row["name"]) for row in alone if row["presence"] == presence])
-    )
-    text = (
-        f"{start}The {section.name} that both sides have {took}. The mean changed by {signed(of_rank.delta)} because"
-        f" {where}: it has no cause. Compare the same {section.name} with --{section.name.removesuffix('s')}."
-    )
+    ]
+    if section.name == "steps" and not _by_number(section.rows):
+        where = " and ".join(f"{steps} of the {words}" for words, steps in lone)
+        has = "have" if len(alone) > 1 else "has"
+        text = (
+            f"{start}Steps are paired by position: paired steps {took}. {changed} {where} {has} no pair:"
+            " it has no cause. Choose steps with --base-step and --new-step."
+        )
+    else:
+        where = " and ".join(f"only the {words} has {names}" for words, names in lone)
+        text = (
+            f"{start}The {section.name} that both sides have {took}. {changed} {where}: it has no cause."
+            f" Compare the same {section.name} with --{section.name.removesuffix('s')}."
+        )
     yield Finding(f"lone_{section.name}", None, None, Severity.CAUTION, text)
 
 

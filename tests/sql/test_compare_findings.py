@@ -265,6 +265,24 @@ def test_how_the_steps_of_both_sides_changed_is_said(
 
 
 @pytest.mark.parametrize(
+    ("lone", "said"), [((3,), "step 3 of the baseline has"), ((3, 4), "steps 3, 4 of the baseline have")]
+)
+def test_pairs_of_steps_with_other_numbers_are_not_called_the_same_steps(
+    tmp_path: Path, lone: tuple[int, ...], said: str
+) -> None:
+    """Steps 1 and 2 are paired with 50 and 51, which take longer; the others of the baseline take the longest."""
+    paths = []
+    for name, steps in (("baseline", {1: 60, 2: 60, **dict.fromkeys(lone, 200)}), ("new", {50: 85, 51: 85})):
+        made = RollupStore(tmp_path / f"{name}.duckdb").capture()
+        for step, compute in steps.items():
+            made.step(step).time(step, compute * MS).kernel(step, "MatMul", 10, compute * MS)
+        paths.append(made.done())
+    (found,) = [finding.message for finding in compared(*paths).quality if finding.key == "lone_steps"]
+    assert found.startswith("Steps are paired by position: paired steps changed by +25.00 ms on average. The mean ch")
+    assert found.endswith(f" because {said} no pair: it has no cause. Choose steps with --base-step and --new-step.")
+
+
+@pytest.mark.parametrize(
     ("baseline", "new", "pairs", "said"),
     [
         ((3, 4, 5), (4, 5), [(3, None), (4, 4), (5, 5)], "only the baseline has step 3"),
