@@ -69,6 +69,29 @@ def test_collectives_stand_at_their_size_and_bandwidth() -> None:
     assert "includes waiting" in chart.note
 
 
+@pytest.mark.parametrize(
+    ("sizes", "said"),
+    [
+        ((300, 450), "all_reduce of 300 B → 450 B: 0.003 → 0.009 GB/s, 0.100 → 0.050 ms."),
+        ((300, 300), "all_reduce of 300 B: 0.003 → 0.006 GB/s, 0.100 → 0.050 ms."),
+        ((300, 650), "No collectives of about the same size are on both sides: no bandwidth is compared."),
+    ],
+)
+def test_bandwidths_are_compared_at_about_the_same_size(sizes: tuple[int, int], said: str) -> None:
+    """Also if a power of two is between the sizes."""
+    times = {"baseline": 0.1, "new": 0.05}
+    found = [
+        sized(side, "all_reduce", int(math.log2(size)), 1, size, times[side])
+        for side, size in zip(times, sizes, strict=True)
+    ]
+    chart = collectives_chart(with_collectives(*found))
+    assert chart is not None and chart.finding == said
+    chart = collectives_chart(with_collectives(*found, *(sized(side, "broadcast", 9, 1, 512, 9.0) for side in times)))
+    assert chart is not None and chart.finding.startswith(
+        "No change of a" if sizes[1] < 600 else "Of sizes that both sides have, no change of a bandwidth moved the time"
+    )
+
+
 def test_time_is_that_in_which_data_moves_where_all_of_them_know_it() -> None:
     one = sized("new", "all_reduce", 20, 1, 2**20, 4.0, transit=1.0)
     assert "GB/s while data moves" in drawn(collectives_chart(with_collectives(one))).y.title

@@ -94,6 +94,12 @@ def _paired(known: Sequence[SizedCollectives]) -> list[_Pair]:
     return sorted(pairs, key=lambda pair: (pair.any.kind, pair.any.power or 0))
 
 
+def _is_alike(pair: _Pair) -> bool:
+    """Whether the sizes of both sides differ by less than a factor of two: others have another bandwidth anyway."""
+    sizes = [size_of(one) for one in (pair.baseline, pair.new) if one]
+    return max(sizes) < 2 * min(sizes)
+
+
 def _other(side: SideName) -> SideName:
     return "new" if side == "baseline" else "baseline"
 
@@ -143,26 +149,36 @@ def _rate_title(moving: bool) -> str:
 
 
 def _finding(pairs: Sequence[_Pair], moving: bool) -> str:
-    """The pair whose time changed most, if its bandwidth changed too, each by ``MOVED`` (a time: of that of all)."""
-    both = [(pair.baseline, pair.new) for pair in pairs if pair.baseline and pair.new]
-    whole = max(sum(_ms(old, moving) for old, _ in both), sum(_ms(new, moving) for _, new in both))
+    """The pair of about one size whose time changed most, if its bandwidth changed too, each by ``MOVED``.
+
+    A time: by this part of that of all.
+    """
+    sides = [[one for pair in pairs if (one := pair.of(side))] for side in SIDES]
+    if not all(sides):
+        return ""
+    alike = [(pair.baseline, pair.new) for pair in pairs if pair.baseline and pair.new and _is_alike(pair)]
+    if not alike:
+        return tr("No collectives of about the same size are on both sides: no bandwidth is compared.")
+    whole = max(sum(_ms(one, moving) for one in side) for side in sides)
     moved = [
         (old, new)
-        for old, new in both
+        for old, new in alike
         if abs(_bandwidth(new, moving) / _bandwidth(old, moving) - 1) >= MOVED
-        and old.power == new.power
         and abs(_ms(new, moving) - _ms(old, moving)) >= MOVED * whole
     ]
-    if not both:
-        return ""
     if not moved:
         limit = quantity.share(MOVED)
+        if len(alike) < len(pairs):
+            return tr(
+                "Of sizes that both sides have, no change of a bandwidth moved the time of all collectives by {limit}.",
+                limit=limit,
+            )
         return tr("No change of a bandwidth moved the time of all collectives by {limit}.", limit=limit)
     old, new = max(moved, key=lambda pair: abs(_ms(pair[1], moving) - _ms(pair[0], moving)))
     return tr(
         "{kind} of {size}: {rates} GB/s, {times}.",
         kind=safe_text(old.kind, 40),
-        size=quantity.quantity(size_of(new), "bytes"),
+        size=" → ".join(dict.fromkeys(quantity.quantity(size_of(one), "bytes") for one in (old, new))),
         rates=" → ".join(quantity.brief(_bandwidth(one, moving)) for one in (old, new)),
         times=quantity.pair(_ms(old, moving), _ms(new, moving), "ms"),
     )
