@@ -94,6 +94,8 @@ class Evidence:
         members: the member of a run with the largest part in the change of each row of the account, by kind, phase and
             name; this part of the mean in ms; and the sum of the sizes of all parts. Empty if the sides have different
             members, or one each.
+        mean_changes: the change of the mean over members for each of these rows, in ms. Kinds that only the critical
+            path has are in it by what each member itself has of them.
         rare_phases: for each phase that training did not time in every step, in how many steps it did.
         lone_phases: the phases whose times on the device are known on one side alone, and this side.
         times_whole: whether no other times on the device are missing on one side alone, and no rows of any profile.
@@ -115,6 +117,7 @@ class Evidence:
     timed_phases: bool
     rare_phases: Mapping[str, RarePhase]
     members: Mapping[tuple[str, str | None, str], tuple[str, float, float]] = field(default_factory=dict)
+    mean_changes: Mapping[tuple[str, str | None, str], float] = field(default_factory=dict)
     same_executor: bool = True
     steps_known: bool = True
     edits: Edits = field(default_factory=Edits)
@@ -181,6 +184,7 @@ class Evidence:
                 (row.kind, row.phase, row.name): (row.member, row.delta_ns / NS_PER_MS, row.moved_ns / NS_PER_MS)
                 for row in members
             },
+            mean_changes={(row.kind, row.phase, row.name): row.mean_ns / NS_PER_MS for row in members},
         )
 
     @cached_property

@@ -252,7 +252,8 @@ def _measured(evidence: Evidence, metric: str, change: float) -> tuple[Part, ...
     means: dict[_Key, tuple[float | None, float | None]] = {}
     if metric == PATH:
         sizes = {key: moved_by_all for key, (_, _, moved_by_all) in evidence.members.items()}
-        means = {_key(row): (number(row["delta"]), sizes.get(_key(row))) for row in rows}
+        means = {key: (mean, sizes.get(key)) for key, mean in evidence.mean_changes.items()}
+        means |= {_key(row): (number(row["delta"]), sizes.get(_key(row))) for row in rows}
         rows = evidence.sections["path"].rows
     if metric == "time.comm":
         rows = tuple(row for row in rows if row["kind"] in COMMUNICATION)

@@ -18,6 +18,7 @@ class AccountMember(NamedTuple):
     name: str
     member: str
     delta_ns: float
+    mean_ns: float
     moved_ns: float
 
 

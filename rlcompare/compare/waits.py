@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from math import fsum
 
-from rlcompare.compare.evidence import Evidence, moved, short
-from rlcompare.compare.parts import BETWEEN_STEPS, FREE, LATE_START, Basis, Candidate, Part, by_name, total, whole
+from rlcompare.compare.evidence import Evidence, moved, ms, short
+from rlcompare.compare.parts import (
+    BETWEEN_STEPS,
+    FREE,
+    LATE_START,
+    SAME_CHANGE,
+    Basis,
+    Candidate,
+    Part,
+    by_name,
+    mean_total,
+    total,
+    whole,
+)
 from rlcompare.compare.synchronisations import synchronisations
 
 MOST_OF = 0.8
@@ -45,6 +57,9 @@ _ONE = {
 }
 """The same for a single name, where few of them make up the change of the kind."""
 
+_LATE_ON_PATH = "The step waits {more} for the late start of {name}."
+"""For a rank whose own delay is not known to have changed likewise."""
+
 _NAMELESS = frozenset({"gc"})
 """Kinds of which the sentence names no call."""
 
@@ -79,9 +94,16 @@ def waits(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
         names = by_name(parts)
         large = _large(kind, names) if kind in _ONE else []
         for name in large:
-            yield _candidate(evidence, kind, name, names[name], _ONE[kind])
+            is_late = kind == LATE_START and not _is_own(basis, names[name].values())
+            yield _candidate(evidence, kind, name, names[name], _LATE_ON_PATH if is_late else _ONE[kind])
         if parts and not large:
             yield _candidate(evidence, kind, _most(names), parts, _WAITS[kind], whole_kind=True)
+
+
+def _is_own(basis: Basis, parts: Collection[Part]) -> bool:
+    """Whether a rank's own delay changed by about as much as the path, which may begin on other ranks than before."""
+    own = basis.ranks * mean_total(parts) if all(part.mean_delta is not None for part in parts) else 0.0
+    return bool(own) and 1 / SAME_CHANGE <= total(parts) / own <= SAME_CHANGE
 
 
 def _most(names: Mapping[str, Mapping[int, Part]]) -> str:
@@ -111,6 +133,8 @@ def _candidate(
     clause, syncs = synchronisations(evidence, total(parts.values())) if kind in _OF_HOST else ("", ())
 
     def text(delta: float) -> str:
-        return f"{template.format(name=short(name), moved=moved(delta), where=where).removesuffix('.')}{clause}."
+        more = f"{ms(delta)} {'more' if delta > 0 else 'less'}"
+        said = template.format(name=short(name), moved=moved(delta), more=more, where=where)
+        return f"{said.removesuffix('.')}{clause}."
 
     return Candidate(WHAT[kind], whole(parts), text, "account", name, syncs)

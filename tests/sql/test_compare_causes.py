@@ -183,6 +183,38 @@ def test_another_rank_that_was_as_late_before_makes_no_straggler(tmp_path: Path)
     assert "straggler" not in {cause.what for cause in causes(old, new).causes}
 
 
+def path_on(folder: Path, name: str, rank: int, late: int, longer: int = 0) -> RollupStore:
+    """Rank 1 begins a step of two ranks so many ms later than rank 0. The path leads over one of them."""
+    store = RollupStore(folder / f"{name}.duckdb")
+    for capture, begins in enumerate((0, late)):
+        store.capture(capture, capture).step(1, capture, wall=(100 + longer - begins) * MS)
+        store.time(1, 40 * MS, capture).collective(1, "all_reduce", 0, 90 * MS, 90 * MS, capture)
+        window = {"device_id": 0, "step": 1, "from_ns": begins * MS, "until_ns": (100 + longer) * MS}
+        store.add("r_window", capture=capture, **window)
+    delay = late if rank == 1 else 0
+    of_path = {"capture": rank, "device_id": 0, "step": 1, "pieces": 1}
+    store.add("r_path", **of_path, kind="operator", subject="aten::mul", ns=(100 + longer - delay) * MS)
+    if delay:
+        store.add("r_path", **of_path, kind="late start", subject=f"rank {rank}", ns=delay * MS)
+    return store
+
+
+@pytest.mark.parametrize(
+    ("rank", "late", "text", "member"),
+    [
+        (0, 4, "4.00 ms less for the late start of rank 1, as the step depends on other ranks than before.", None),
+        (1, 8, "delay of the step on rank 1 behind the first rank grew by 4.00 ms per step.", "rank 1"),
+    ],
+)  # fmt: skip
+def test_a_delay_that_is_as_before_did_not_change_because_the_path_leads_elsewhere(
+    tmp_path: Path, rank: int, late: int, text: str, member: str | None
+) -> None:
+    diff = causes(path_on(tmp_path, "old", 1, 4), path_on(tmp_path, "new", rank, late, longer=10))
+    (found,) = (cause for cause in diff.causes if cause.what == "late_start")
+    assert found.text.endswith(text)
+    assert found.member == member
+
+
 @pytest.mark.slow
 def test_without_types_and_shapes_the_operator_is_found_by_name(sampled: Sampled) -> None:
     """Level0: names alone, and no way to tell larger inputs from slower kernels."""

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from rlcompare import db, resources
 from rlcompare.store.new_file import run_all
 from rlcompare.store.run_stage import RUN_STAGE
 
@@ -243,6 +244,19 @@ def paths(con: duckdb.DuckDBPyConnection) -> dict[int, Account]:
     return found
 
 
+def starts(con: duckdb.DuckDBPyConnection) -> tuple[set[tuple[object, ...]], set[tuple[object, ...]]]:
+    """What the path has of the kinds that occur on it alone, and what a comparison says that each rank has of them."""
+    for name, value in (("side", "new"), ("run", 0), ("steps", []), ("ranks", [])):
+        db.set_variable(con, name, value)
+    for name in ("unmarked", "capture", "step", "step_start"):
+        con.execute(f"DROP TABLE IF EXISTS c_{name}")
+        con.execute(resources.sql(f"compare/load/{name}"))
+    con.execute("RESET VARIABLE steps")  # normalize/ has another meaning for it
+    of_path = "SELECT capture, step, kind, ns FROM r_path WHERE kind IN ('late start', 'between steps')"
+    own = "SELECT capture, step, kind, ns FROM c_step_start"
+    return {*con.execute(of_path).fetchall()}, {*con.execute(own).fetchall()}
+
+
 @settings(max_examples=4, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(given=st.lists(jobs(), min_size=10, max_size=16))
 def test_the_path_equals_walking_back(con: duckdb.DuckDBPyConnection, given: list[Job]) -> None:
@@ -250,6 +264,8 @@ def test_the_path_equals_walking_back(con: duckdb.DuckDBPyConnection, given: lis
     found = paths(con)
     for place, job in enumerate(given):
         assert found.get(place, Account()) == walked(job), job
+    of_path, own = starts(con)
+    assert of_path <= own
 
 
 ONE = Job(

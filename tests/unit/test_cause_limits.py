@@ -222,7 +222,7 @@ def test_a_name_that_others_made_up_for_is_not_named_for_its_kind(less: float, n
         ("compute", None, "MatMul"): (50.0, 50.0),
     }  # fmt: skip
     (cause,) = causes_of(account)[0][:1]
-    assert ("rank 2" in cause.text) == named
+    assert (cause.text == "The step waits 12.40 ms more for the late start of rank 2.") == named
     assert cause.delta_ms == pytest.approx(10.0 + less if named else 10.0)
 
 
