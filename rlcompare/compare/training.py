@@ -24,7 +24,7 @@ BESIDE_TOKENS = ("save_checkpoint", "testing")
 """Phases whose time does not depend on the step's tokens."""
 
 TOTAL, RESPONSE = "workload.total_tokens", "workload.response_tokens"
-_RESPONSE_LENGTH, _PROMPT_LENGTH = "workload.response_length_mean", "workload.prompt_length_mean"
+RESPONSE_LENGTH, PROMPT_LENGTH = "workload.response_length_mean", "workload.prompt_length_mean"
 
 
 def have_phases(timers: Sequence[TrainingPhase]) -> bool:
@@ -195,10 +195,15 @@ def tokens_of(samples: Sequence[MetricSample]) -> dict[SideName, dict[str, float
 
 
 def _with_response_tokens(values: Mapping[str, float]) -> Mapping[str, float]:
-    total, response, prompt = (values.get(name) for name in (TOTAL, _RESPONSE_LENGTH, _PROMPT_LENGTH))
-    if RESPONSE in values or total is None or response is None or prompt is None or response + prompt <= 0:
-        return values
-    return {**values, RESPONSE: total * response / (response + prompt)}
+    found = response_tokens(*(values.get(name) for name in (TOTAL, RESPONSE_LENGTH, PROMPT_LENGTH)))
+    return values if RESPONSE in values or found is None else {**values, RESPONSE: found}
+
+
+def response_tokens(total: float | None, response: float | None, prompt: float | None) -> float | None:
+    """The part of a step's tokens that are of responses, by the mean lengths of both; None if it is unknown."""
+    if total is None or response is None or prompt is None or response + prompt <= 0:
+        return None
+    return total * response / (response + prompt)
 
 
 def health_columns(

@@ -7,12 +7,21 @@ Where the steps of the log separate the part of a time that grows with the work 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isfinite
 
 from rlcompare.compare.names import TOKEN_RATE
-from rlcompare.compare.overall import SPEED
-from rlcompare.compare.training import BESIDE_TOKENS, GENERATION, RESPONSE, TOTAL
+from rlcompare.compare.overall import SPEED, mean
+from rlcompare.compare.rows import ratio
+from rlcompare.compare.training import (
+    BESIDE_TOKENS,
+    GENERATION,
+    PROMPT_LENGTH,
+    RESPONSE,
+    RESPONSE_LENGTH,
+    TOTAL,
+    response_tokens,
+)
 from rlcompare.model.diff import OF_WORK, Delta, Diff, Samples
 from rlcompare.model.digits import grouped
 from rlcompare.model.words import SIDES, Polarity, SideName
@@ -56,9 +65,10 @@ def at_equal_work(delta: Delta, diff: Diff) -> EqualWork | None:
         return None
     if delta.metric.startswith(_BESIDE):
         return None
-    of_responses = delta.metric.startswith(_OF_RESPONSES) and growth(diff, RESPONSE) is not None
-    tokens = diff.metric(RESPONSE if of_responses else TOTAL)
-    grown = growth(diff, RESPONSE if of_responses else TOTAL)
+    responses = _response_tokens(diff) if delta.metric.startswith(_OF_RESPONSES) else None
+    of_responses = _growth(responses) is not None
+    tokens = responses if of_responses else diff.metric(TOTAL)
+    grown = _growth(tokens)
     if tokens is None or grown is None or abs(grown - 1) < MATTERS or not 1 / _LARGEST < grown < _LARGEST:
         return None
     by_log = delta.evidence.get(OF_WORK)
@@ -93,15 +103,30 @@ def _per_token(delta: Delta, tokens: Delta, side: SideName) -> tuple[float | Non
     )
 
 
-def growth(diff: Diff, metric: str) -> float | None:
+def _response_tokens(diff: Diff) -> Delta | None:
+    """The tokens of responses, for which generation takes its time; derived where training does not count them."""
+    parts = [diff.metric(name) for name in (TOTAL, RESPONSE_LENGTH, PROMPT_LENGTH)]
+    known = [part for part in parts if part is not None and part.ratio is not None]
+    if (counted := diff.metric(RESPONSE)) is not None or len(known) < len(parts):
+        return counted
+    samples: Samples = {
+        side: tuple(response_tokens(*run) for run in zip(*(part.samples.get(side, ()) for part in known), strict=False))
+        for side in SIDES
+    }
+    before, after = (mean(samples[side]) for side in SIDES)
+    return replace(
+        known[0], metric="response tokens", baseline=before, new=after, ratio=ratio(before, after), samples=samples
+    )
+
+
+def _growth(tokens: Delta | None) -> float | None:
     """The tokens of the new side as a multiple of the baseline's."""
-    tokens = diff.metric(metric)
     return tokens.ratio if tokens and tokens.ratio and isfinite(tokens.ratio) and tokens.ratio < _LARGEST else None
 
 
 def work_text(diff: Diff) -> str:
     """One sentence on how the work differs; empty if it does not."""
-    grown = growth(diff, TOTAL)
+    grown = _growth(diff.metric(TOTAL))
     if grown is None or abs(grown - 1) < MATTERS:
         return ""
     return f"The workload differs ({TOTAL} {_percent(grown)}): times are judged at equal work."

@@ -447,6 +447,23 @@ def test_generation_goes_with_the_tokens_of_responses() -> None:
     assert "found +23.3 % per token" in verdicts[1].text
 
 
+@pytest.mark.parametrize("prompt", [(100.0, 100.0), None])
+def test_tokens_of_responses_follow_from_lengths(prompt: tuple[float, float] | None) -> None:
+    """As in the diff: 50 % more generation for 50 % longer responses is not slower, though all tokens are 25 % more."""
+    found = diff(
+        delta("phase.generate_sequences.wall", 100, 150),
+        delta("workload.total_tokens", 2000, 2500, "neutral", "count"),
+        delta("workload.response_length_mean", 100, 150, "neutral", "count"),
+        *([delta("workload.prompt_length_mean", *prompt, "neutral", "count")] if prompt else []),
+    )
+    verdict = judge(found, policy(Rule("phase.*.wall", max_relative=0.05))).verdicts[0]
+    if prompt:
+        assert verdict.status == "pass"
+        assert "found +0.0 % per response token" in verdict.text and "response tokens +50.0 %" in verdict.text
+    else:  # without lengths of prompts, tokens of responses are unknown
+        assert (verdict.status, "found +20.0 % per token" in verdict.text) == ("regressed", True)
+
+
 def test_the_time_per_token_is_the_one_that_the_diff_shows() -> None:
     found = diff(
         delta("timing_s/step", 0.414, 0.494, unit="s"), delta("timing_per_token_ms/step", 0.3238, 0.2829, unit=""),
