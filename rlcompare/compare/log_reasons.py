@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from math import fsum, sqrt
+from math import copysign, fsum, sqrt
 
-from rlcompare.compare.common import ENOUGH, per_token
+from rlcompare.compare.common import ENOUGH, STEADY_RATE, per_token
 from rlcompare.compare.evidence import LEAST_RELATIVE, Evidence, moved, seconds, short
 from rlcompare.compare.log_sentences import WHY
 from rlcompare.compare.log_tells import (
@@ -24,7 +24,7 @@ from rlcompare.compare.log_tells import (
     settings,
     settings_of,
 )
-from rlcompare.compare.log_work import shares_of
+from rlcompare.compare.log_work import Work, work_of
 from rlcompare.compare.overall import OUTSIDE
 from rlcompare.compare.parts import TIMER, Basis, Candidate, Part
 from rlcompare.compare.places import batches, mostly
@@ -174,11 +174,11 @@ def _explained(log: TrainingLog, part: Part, large: float) -> _Explained:
     Args:
         large: ms from which batches are told.
     """
-    shares, of_slope = shares_of(log, part)
-    lucky = frozenset(share.reason for share in shares) - {share.reason for share in shares if share.telling}
+    work = work_of(log, part)
+    lucky = frozenset(one.reason for one in work.reasons) - {one.reason for one in work.reasons if one.telling}
     kept: dict[str, float] = {}
     luck = 0.0
-    for share in shares:
+    for share in work.reasons:
         is_large = share.reason == "batches" and abs(share.amount) >= large
         if share.amount * part.delta > 0 and (share.telling or is_large):
             kept[share.reason] = kept.get(share.reason, 0.0) + share.amount
@@ -189,8 +189,12 @@ def _explained(log: TrainingLog, part: Part, large: float) -> _Explained:
         kept = {reason: amount * part.delta / explained for reason, amount in kept.items()}
         explained = part.delta
     rest = part.delta - luck - explained
-    error = TELLING * sqrt(log.error_ms(part.timer) ** 2 + of_slope**2)
+    error = TELLING * sqrt(log.error_ms(part.timer) ** 2 + work.error**2)
     if kept and abs(rest) <= max(ABSORBED * abs(part.delta), error):
+        slower = _beyond(log, part, work, explained, rest)
+        if slower:
+            grown = (explained + rest - slower) / explained
+            return _Explained({reason: amount * grown for reason, amount in kept.items()}, slower, lucky, luck)
         # Times do not follow their reason to the last digit: the rest is its own, unless that is luck.
         scale = (explained + rest) / explained if abs(rest) > error or rest * explained > 0 else 1.0
         scale = min(max(scale, 0.0), part.delta / explained)
@@ -199,6 +203,18 @@ def _explained(log: TrainingLog, part: Part, large: float) -> _Explained:
         return _Explained(kept, 0.0, lucky, luck)
     left = abs(part.delta - explained)
     return _Explained(kept, max(-left, min(left, rest)), lucky, luck)
+
+
+def _beyond(log: TrainingLog, part: Part, work: Work, explained: float, rest: float) -> float:
+    """What a timer changed by beyond all that can follow the work, in ms: each token takes longer, or less long.
+
+    0 if the time per token is about the same, or by luck.
+    """
+    if rest * explained <= 0:
+        return 0.0
+    beyond = abs(explained + rest) - max(abs(explained), work.most)
+    same = max(TELLING * log.error_ms(part.timer), STEADY_RATE * (part.baseline + part.new) / 2)
+    return copysign(beyond, part.delta) if beyond > same else 0.0
 
 
 def _candidate(evidence: Evidence, basis: Basis, reason: str, amounts: Mapping[int, float], note: str) -> Candidate:

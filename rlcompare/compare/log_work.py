@@ -38,11 +38,43 @@ class Reason:
     telling: bool = True
 
 
-def shares_of(log: TrainingLog, part: Part) -> tuple[Sequence[Reason], float]:
-    """What the work explains of a timer's change, and the error of it, in ms."""
+@dataclass(frozen=True)
+class Work:
+    """What the work explains of a timer's change, in ms.
+
+    Attributes:
+        reasons: each reason's part.
+        error: the standard error of all that they explain.
+        most: the size of the change if all of the timer followed the work.
+    """
+
+    reasons: Sequence[Reason]
+    error: float
+    most: float
+
+
+def work_of(log: TrainingLog, part: Part) -> Work:
+    """What the work explains of a timer's change."""
+    drivers = log.drivers.get(part.timer, ())
+    changes = [log.changes[driver.metric] for driver in drivers if driver.metric in log.changes]
     if part.phase == GENERATION:
-        return _of_generation(log, part)
-    return _of_pass(log, part) if part.phase in PASSES else ((), 0.0)
+        reasons, error = _of_generation(log, part)
+        known = [log.change(*CALLS.metrics), log.change(*TURNS.metrics)]
+        changes += [found[1] for found in known if found]
+        changes += [change for change in (batch_of(log), _responses_of(log)) if change]
+        return Work(reasons, error, _all_of(part, changes))
+    reasons, error = _of_pass(log, part) if part.phase in PASSES else ((), 0.0)
+    return Work(reasons, error, _all_of(part, changes))
+
+
+def _all_of(part: Part, changes: Iterable[Change]) -> float:
+    """By how much a timer would have changed if all of it followed the work that changed most: the size of that change.
+
+    At the mean of the times that a unit of work takes on both sides, so that it is the same with the sides exchanged.
+    """
+    along = [change for change in changes if change.delta * part.delta > 0 and change.baseline + change.new > 0]
+    most = max((abs(change.delta) / (change.baseline + change.new) for change in along), default=0.0)
+    return (part.baseline + part.new) * most
 
 
 def _of_generation(log: TrainingLog, part: Part) -> tuple[Sequence[Reason], float]:
@@ -109,6 +141,14 @@ def batch_of(log: TrainingLog) -> Change | None:
         return None
     before, after = response.baseline + prompt.baseline, response.new + prompt.new
     return Change(tokens.baseline / before, tokens.new / after, None) if before > 0 and after > 0 else None
+
+
+def _responses_of(log: TrainingLog) -> Change | None:
+    """How the tokens of responses changed in all samples of a step; None if that is unknown."""
+    batch, length = batch_of(log), log.changes.get("response_length/mean")
+    if batch is None or length is None:
+        return None
+    return Change(batch.baseline * length.baseline, batch.new * length.new, None)
 
 
 def _by_proportion(part: Part, changes: Iterable[Change]) -> float:

@@ -354,7 +354,24 @@ class _Timer:
             kept = min(max(slope, 0.0), proportional) * MS_PER_S if tells else None
             made.append(Driver(name, kept, proportional * MS_PER_S, (error or 0.0) * MS_PER_S))
             explained += slope * product if tells else 0.0
-        return made, sqrt(max(1 - explained / self.squares, 0.0)) if self.squares > 0 else 1.0
+        drivers = self._no_more_than_all(made, [mean for _, mean in metrics])
+        return drivers, sqrt(max(1 - explained / self.squares, 0.0)) if self.squares > 0 else 1.0
+
+    def _no_more_than_all(self, drivers: Sequence[Driver], means: Sequence[float]) -> Sequence[Driver]:
+        """Lessens slopes by which more than all of the timer would follow its metrics: the less certain one gives way.
+
+        Args:
+            means: those of the metrics.
+        """
+        slopes = [(driver, driver.slope or 0.0, mean) for driver, mean in zip(drivers, means, strict=True)]
+        excess = fsum(slope * mean for _, slope, mean in slopes) - self.mean * MS_PER_S
+        doubt = fsum((driver.error * mean) ** 2 for driver, _, mean in slopes)
+        if excess <= 0 or not doubt or any(driver.slope is None for driver in drivers):
+            return drivers
+        return [
+            replace(driver, slope=max(slope - excess * mean * driver.error**2 / doubt, 0.0))
+            for driver, slope, mean in slopes
+        ]
 
 
 def _pooled(rows: Sequence[TimerDriver], name: str) -> float:

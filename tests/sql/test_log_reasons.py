@@ -70,6 +70,17 @@ def test_two_slopes_are_found_apart() -> None:
     assert [driver.slope for driver in found] == [pytest.approx(10.0), pytest.approx(20.0)]
 
 
+def test_two_slopes_follow_no_more_than_all_of_the_timer() -> None:
+    """No time is left below 0 where lengths are 0, though a line through these steps would end there."""
+    chance = random.Random(2)
+    longest = [chance.uniform(1000, 3000) for _ in range(STEPS)]
+    means = [0.1 * length + chance.uniform(300, 700) for length in longest]
+    times = [0.01 * a + 0.02 * b - 10.0 for a, b in zip(longest, means, strict=True)]
+    found = drivers_of(driver_rows(times, longest, means))
+    followed = [(driver.slope or 0.0) * sum(of) / STEPS for driver, of in zip(found, (longest, means), strict=True)]
+    assert sum(followed) == pytest.approx(sum(times) / STEPS * MS_PER_S)
+
+
 @pytest.mark.parametrize(("spread", "noise"), [(0.0, 0.1), (10.0, 2.0)])
 def test_steps_that_hardly_differ_tell_no_slope(spread: float, noise: float) -> None:
     chance = random.Random(3)
@@ -311,6 +322,20 @@ def test_a_reason_of_half_of_the_change_is_named_once(tmp_path: Path) -> None:
     causes = diff_of(tmp_path, job(2, changed(response_length__max=1.3, per_token=1.3))).causes
     assert [cause.what for cause in causes] == ["tail", "phase"]
     assert [cause.share for cause in causes] == [pytest.approx(0.5, abs=0.05)] * 2
+
+
+@pytest.mark.parametrize(("slower", "rest"), [(1.02, 0.0), (1.13, 2.3)])
+@pytest.mark.parametrize("is_new", [True, False])
+def test_work_explains_no_more_than_all_that_can_follow_it(
+    tmp_path: Path, slower: float, rest: float, is_new: bool
+) -> None:
+    """Responses are 1.5 times as long, and each of their tokens takes longer too, which is no work."""
+    new = job(2, changed(response_length__max=1.5, response_length__mean=1.5, per_token=slower))
+    paths = [logged(tmp_path / f"{name}.duckdb", *steps) for name, steps in (("old", job(1)), ("new", new))]
+    causes = compared(*(paths if is_new else reversed(paths))).causes
+    assert causes[0].what == "workload"
+    left = sum(abs(cause.delta_ms or 0.0) for cause in causes if cause.text.startswith("The rest of phase generate"))
+    assert left / MS_PER_S == pytest.approx(rest, abs=0.3)
 
 
 @pytest.mark.parametrize(
