@@ -15,7 +15,7 @@ from math import fsum
 from rlcompare.compare.common import clock, everything, of_one_side, work
 from rlcompare.compare.communication import communication, cover_of_one_rank, straggler
 from rlcompare.compare.computation import computation
-from rlcompare.compare.evidence import Evidence, number
+from rlcompare.compare.evidence import LEAST_RELATIVE, Evidence, number
 from rlcompare.compare.log_reasons import log_reasons
 from rlcompare.compare.odd_module import module_alone
 from rlcompare.compare.parts import TIMER, Basis, Candidate, basis_of, member_of
@@ -182,9 +182,11 @@ class _Choice:
     def take_opposite(self, evidence: Evidence, candidates: Sequence[Candidate]) -> None:
         """Takes the single sets that made up for a large part of the change, and the places that they made up for."""
         against = [one for one in candidates if one.delta * self._basis.change < 0]
+        step = fsum(part.baseline for part in self._basis.parts)
+        least = max(LARGE * abs(self._basis.change), LEAST_RELATIVE * step)
         while len(self.chosen) < MOST and (largest := self._largest(against)):
             candidate, found, delta = largest
-            if abs(delta) < LARGE * abs(self._basis.change):
+            if abs(delta) < least:
                 return
             self._add(candidate, found)
             self.take_places(evidence, candidates)
