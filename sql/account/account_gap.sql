@@ -1,6 +1,7 @@
 -- The idle segments by what the device waits for, from the launch of the next task:
 --   host     before the launch, or nothing follows
---   launch   from the start of the launch until 50 us after its return, which a device needs to start a task; or a gap shorter than the call
+--   launch   from the start of the launch until 50 us after its return, which a device needs to start a task; or a gap shorter than the call, of
+--            50 us at most: calls that block, as copies of pageable memory do, last as long as what they wait for
 --   queue    after that, or if the launch had returned before the gap began: an event, another stream, or the hardware
 --   unknown  the launch, or all kernels of the capture, were not recorded
 -- A gap may be cut in three: host, launch, queue. If only the operator that launches is known, its gap is host until the operator has ended.
@@ -39,7 +40,7 @@ WITH first AS (   -- of parts that begin together, the kernel
         WHEN launch_ns IS NULL THEN 'unknown'
         WHEN launched_ns <= from_ns THEN 'queue'
         WHEN by_operator THEN 'host'
-        WHEN until_ns - from_ns <= launched_ns - launch_ns THEN 'launch'
+        WHEN until_ns - from_ns <= least(launched_ns - launch_ns, 50000) THEN 'launch'
     END AS cause
     FROM known
 )
