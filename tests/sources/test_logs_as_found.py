@@ -11,7 +11,7 @@ import pytest
 
 from rlcompare.errors import InputError
 from rlcompare.sources.detect import find_runs
-from rlcompare.sources.metrics import clock, console, file_logger
+from rlcompare.sources.metrics import clock, console, file_logger, form
 from rlcompare.sources.metrics.printed_config import ANSI
 from rlcompare.sources.metrics.values import Metrics
 from tests.stores import rows, store_of
@@ -134,6 +134,19 @@ class TestWrapped:
 
         assert values(metrics) == {(1, "a/x"): 0.5, (1, "a/y"): 0.25, (2, "a/x"): 1.5}
         assert metrics.odd["wrapped"] == 0
+
+
+class TestFileLogger:
+    @pytest.mark.parametrize("line", ['{"data": {"a/x": %s}, "step": %s}', '{"step": "%s", "data": {"a/x": %s}}'])
+    def test_lines_that_another_program_wrote_again(self, tmp_path: Path, line: str) -> None:
+        """With sorted keys, or with all values as text."""
+        path = write(tmp_path / "job.jsonl", "".join(f"{line % (step, step)}\n" for step in (1, 2)))
+
+        (run,) = find_runs(path)
+
+        assert run.training is not None
+        assert [source.form for source in run.training.metrics] == [form.FILE_LOGGER]
+        assert values(file_logger.read(path)) == {(1, "a/x"): 1.0, (2, "a/x"): 2.0}
 
 
 class TestNulBytes:

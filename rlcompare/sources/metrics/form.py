@@ -27,7 +27,12 @@ releases rounds, TensorBoard keeps single precision, and some other trainers pri
 LOGS = (CONSOLE, FILE_LOGGER, OTHER_LOG)
 """The formats whose files may hold several jobs, one after the other."""
 
-_FILE_LOGGER = re.compile(rb'^[ \t\0]*\{\s*"step"\s*:\s*-?\d+[^{]{0,20}"data"\s*:\s*\{', re.MULTILINE)
+_FILE_LOGGER = re.compile(
+    rb'^[ \t\0]*\{\s*(?:"step"\s*:\s*"?-?\d+[^{]{0,20}"data"\s*:\s*\{'
+    rb'|"data"\s*:\s*\{[^{}\n]*\}[^{\n]{0,99}"step"\s*:\s*"?-?\d)',
+    re.MULTILINE,
+)
+"""A line of it, also with sorted keys."""
 _SEPARATORS = {";": "semicolon", "\t": "tab"}
 
 
