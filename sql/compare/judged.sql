@@ -1,6 +1,7 @@
 -- The values of c_metric that count. Step 0 is validation before training; it counts only if there is no other step. If a metric has steps
 -- without a profiler, only these count. For speed and workload metrics, warm-up steps do not count: those that the run marks as such, else
--- the first step if at least three others remain. For a metric that both sides have, only steps that both sides logged count, because later
+-- the run's first step (with a profiler or without) if at least three others of the metric remain. The first value of a metric that the run
+-- logs later, as that of a test, is no warm-up. For a metric that both sides have, only steps that both sides logged count, because later
 -- steps come from a better trained model. If they share first steps alone, these count: warm-up is not compared with other steps. If they share
 -- no step, all steps count.
 -- Depends on c_metric, c_metric_entry, in_part.
@@ -25,11 +26,13 @@ WITH logged AS (
     FROM c_metric AS m JOIN kind AS k USING (side, run, name)
     WHERE m.value IS NOT NULL AND in_part(m.name) AND (m.step IS DISTINCT FROM 0 OR k.only_zero)
 ), best AS (
-    SELECT side, run, name, grade, min(step) AS first, count(*) AS steps FROM graded GROUP BY side, run, name, grade
+    SELECT side, run, name, grade, count(*) AS steps FROM graded GROUP BY side, run, name, grade
     QUALIFY grade = min(grade) OVER (PARTITION BY side, run, enum_code(name))
+), started AS (
+    SELECT side, run, CASE WHEN profiled THEN 1 ELSE 0 END AS grade, min(step) AS first FROM c_metric WHERE step <> 0 GROUP BY ALL
 ), ranked AS (
-    SELECT g.* EXCLUDE (warmup, speed), g.speed AND g.warmup IS NULL AND coalesce(g.step = b.first, FALSE) AS is_first, is_first AND b.steps > 3 AS is_warmup
-    FROM graded AS g JOIN best AS b USING (side, run, name, grade)
+    SELECT g.* EXCLUDE (warmup, speed), g.speed AND g.warmup IS NULL AND coalesce(g.step = f.first, FALSE) AS is_first, is_first AND b.steps > 3 AS is_warmup
+    FROM graded AS g JOIN best AS b USING (side, run, name, grade) LEFT JOIN started AS f USING (side, run, grade)
 ), shared AS (   -- warmup_only: only as warm-up, on one of the sides at least
     SELECT name, step, NOT (bool_or(side = 'baseline' AND NOT is_warmup) AND bool_or(side = 'new' AND NOT is_warmup)) AS warmup_only
     FROM ranked GROUP BY name, step HAVING bool_or(side = 'baseline') AND bool_or(side = 'new')

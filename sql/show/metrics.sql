@@ -1,5 +1,5 @@
 -- Training metrics: mean, spread, extremes and last value. If there are steps without a profiler, only they count. Times leave out warm-up:
--- the steps that the run marks as such, else the first step. Validation before training (step 0) is left out.
+-- the steps that the run marks as such, else the run's first step (as in compare/judged.sql). Validation before training (step 0) is left out.
 -- Depends on metric.
 WITH known AS (
     SELECT *, regexp_matches(name, '^(timing_s|timing_per_token_ms|perf)/') AS speed FROM metric WHERE abs(value) <= 1e100
@@ -8,9 +8,11 @@ WITH known AS (
     SELECT *, CASE WHEN speed AND warmup THEN 2 WHEN profiled THEN 1 ELSE 0 END AS grade FROM known
 ), best AS (
     SELECT * FROM graded QUALIFY grade = min(grade) OVER (PARTITION BY name)
+), started AS (
+    SELECT coalesce(profiled, FALSE) AS profiled, min(step) AS first FROM metric WHERE step <> 0 GROUP BY ALL
 ), kept AS (
-    SELECT * FROM best
-    QUALIFY NOT (speed AND warmup IS NULL AND row_number() OVER (PARTITION BY name ORDER BY step) = 1 AND count(*) OVER (PARTITION BY name) > 3)
+    SELECT b.* FROM best AS b LEFT JOIN started AS s ON s.profiled = coalesce(b.profiled, FALSE)
+    QUALIFY NOT (speed AND warmup IS NULL AND coalesce(step = first, FALSE) AND count(*) OVER (PARTITION BY name) > 3)
 )
 SELECT name, avg(value ORDER BY step) AS mean, stddev_samp(value ORDER BY step) AS spread, min(value) AS least, max(value) AS most,
        arg_max(value, step) AS last, count(*) AS steps

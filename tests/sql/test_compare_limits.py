@@ -77,6 +77,16 @@ def test_show_drops_the_same_warm_up(tmp_path: Path, seconds: tuple[float, ...],
     }
 
 
+def test_the_first_test_of_a_run_is_no_warm_up(tmp_path: Path) -> None:
+    """It is made in every other step."""
+    tests = iter((4.0, 8.0, 6.0, 6.0))
+    steps = [{"timing_s/step": 20.0, **({} if step % 2 else {"timing_s/testing": next(tests)})} for step in range(1, 9)]
+    path = logged(tmp_path / "run.duckdb", *steps)
+    assert values(compared(path, path), "timing_s/testing") == (6.0, 6.0)
+    shown = {name: (mean, count) for name, mean, *_, count in rows(path, resources.sql("show/metrics"))}
+    assert shown == {"timing_s/step": (20.0, 7), "timing_s/testing": (6.0, 4)}
+
+
 def test_warm_up_that_the_run_names_is_dropped_and_nothing_else(tmp_path: Path) -> None:
     store = RollupStore(tmp_path / "run.duckdb")
     for step, seconds in enumerate((40.0, 20.0, 10.0, 10.0, 10.0), 1):
