@@ -19,7 +19,8 @@ from rlcompare.compare.overall import mean
 from rlcompare.compare.records import RunFact, RunSetting, Training
 from rlcompare.compare.rollups import Copy, Shared
 from rlcompare.compare.rows import difference, ratio
-from rlcompare.model.diff import Delta, Diff, Finding, RunInfo, Side
+from rlcompare.compare.runs import overlap
+from rlcompare.model.diff import RUNS_OVERLAP, Delta, Diff, Finding, RunInfo, Side
 from rlcompare.model.words import SIDES, Severity, SideName
 
 SHORTER = 0.75
@@ -74,6 +75,8 @@ def _of_runs(delta: Delta, kept: Mapping[SideName, Sequence[int]]) -> Delta:
     if (baseline is None) != (delta.baseline is None) or (new is None) != (delta.new is None):
         return delta
     compared = delta.delta is not None
+    overlapping = overlap(samples["baseline"], samples["new"]) if RUNS_OVERLAP in delta.evidence else None
+    evidence = {name: value for name, value in delta.evidence.items() if name != RUNS_OVERLAP}
     return replace(
         delta,
         baseline=baseline,
@@ -81,6 +84,7 @@ def _of_runs(delta: Delta, kept: Mapping[SideName, Sequence[int]]) -> Delta:
         delta=difference(baseline, new) if compared else None,
         ratio=ratio(baseline, new) if delta.ratio is not None else None,
         samples=samples,
+        evidence=evidence if overlapping is None else {**evidence, RUNS_OVERLAP: overlapping},
     )
 
 

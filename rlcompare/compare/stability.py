@@ -147,7 +147,10 @@ def _ends_early(
     training: Sequence[Training], env: Mapping[SideName, Mapping[str, str]], logged: Collection[str]
 ) -> Iterator[Symptom]:
     """A run that stopped before the configured number of steps, or that logged fewer than the baseline."""
-    last = {side: min((run.last for run in training if run.side == side), default=None) for side in SIDES}
+    ends = {side: [run.last for run in training if run.side == side] for side in SIDES}
+    last = {side: min(ends[side], default=None) for side in SIDES}
+    logs = {side: f"shortest of {len(of)} logs" if len(of) > 1 else "log" for side, of in ends.items()}
+    others = "the baseline's shortest" if len(ends["baseline"]) > 1 else "the baseline's"
     counted = not any(fnmatchcase(name, pattern) for pattern in _OTHERWISE_COUNTED for name in logged)
     asked = {side: _whole(env[side].get(TOTAL_STEPS)) if counted else None for side in env}
     short = {side: bool(end and (total := asked[side]) and end < total - 1) for side, end in last.items()}
@@ -156,14 +159,16 @@ def _ends_early(
         return
     if short["new"]:
         further = before is not None and before > now + 1
-        known = "" if before is None else f"; the baseline's ends at step {before}"
-        text = f"The log ends at step {now} of {total} ({TOTAL_STEPS}){known}."
+        known = "" if before is None else f"; {others} ends at step {before}"
+        text = f"The {logs['new']} ends at step {now} of {total} ({TOTAL_STEPS}){known}."
         yield Symptom("health.ends_early", "", "new", ERROR if further else WARN, before, now, now, text)
     elif short["baseline"]:
-        text = f"Baseline: the log ends at step {before} of {asked['baseline']} ({TOTAL_STEPS}), the new one at {now}."
+        ends_at = f"the {logs['baseline']} ends at step {before} of {asked['baseline']} ({TOTAL_STEPS})"
+        text = f"Baseline: {ends_at}, the new one at {now}."
         yield Symptom("health.ends_early", "", "baseline", WARN, before, now, before, text)
     elif total is None and before is not None and now + 1 < before and now < before * (1 - FEWER):
-        text = f"The log ends at step {now}, the baseline's at step {before}; it is unknown how many were requested."
+        known = f"{others} at step {before}"
+        text = f"The {logs['new']} ends at step {now}, {known}; it is unknown how many were requested."
         yield Symptom("health.ends_early", "", "new", WARN, before, now, now, text)
 
 

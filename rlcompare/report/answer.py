@@ -83,7 +83,7 @@ def answer_of(diff: Diff, absent: str, gate: GateResult | None = None) -> Answer
         rest = tr(": the measured change, {change}, means nothing", change=change)
         return _answer(tr("Not comparable"), rest, "worse")
     if mood == "noise":
-        text, rest = _without_change(headline)
+        text, rest = _without_change(headline, of_repetitions(diff).metric(diff.headline) or headline)
     else:
         text, rest, decided = _with_change(diff, headline, change, gate)
         if not decided and mood in ("worse", "better"):
@@ -111,10 +111,11 @@ def _with_change(diff: Diff, headline: Delta, change: str, gate: GateResult | No
     return change, _sure(runs, decision, headline, decided=decided, unstable=diff.unstable), decided
 
 
-def _without_change(headline: Delta) -> tuple[str, str]:
+def _without_change(headline: Delta, counted: Delta) -> tuple[str, str]:
+    """``counted``: the headline of the runs that count."""
     moved = quantity.change_of(headline.delta, headline.ratio, headline.baseline)
-    runs = _runs(headline)
-    if headline.evidence.get(RUNS_OVERLAP):
+    runs = _runs(counted)
+    if counted.evidence.get(RUNS_OVERLAP):
         return tr("No certain change"), tr(
             ": {moved}, but the runs of both sides overlap ({runs})", moved=moved, runs=runs
         )

@@ -79,12 +79,23 @@ def test_runs_that_overlap_and_changes_of_nothing() -> None:
     assert (same.text, same.rest, same.mark) == ("No change worth naming", ": +0.4 %, within 1 % (one run a side)", "≈")
 
 
-def test_runs_that_do_not_count_are_left_out() -> None:
-    diff = of_runs([*QUIET, 9.0], [1.27 * value for value in QUIET])
+def with_an_odd_run(diff: Diff) -> Diff:
+    """The sixth run of the baseline does not count."""
     run = diff.baseline.runs[0]
     runs = (*(replace(run, name=str(n)) for n in range(5)), replace(run, name="odd", left_out="it has 3 of 60 steps"))
-    found = answer(replace(diff, baseline=replace(diff.baseline, runs=runs), new=replace(diff.new, runs=runs[:5])))
+    return replace(diff, baseline=replace(diff.baseline, runs=runs), new=replace(diff.new, runs=runs[:5]))
+
+
+def test_runs_that_do_not_count_are_left_out() -> None:
+    found = answer(with_an_odd_run(of_runs([*QUIET, 9.0], [1.27 * value for value in QUIET])))
     assert "5 runs a side" in found.rest and "the median of all pairs of runs is +27.0 %" in found.rest
+
+
+def test_a_run_that_does_not_count_overlaps_with_none() -> None:
+    found = answer(with_an_odd_run(of_runs([*QUIET, 1.3], [1.27 * value for value in QUIET], runs_overlap=True)))
+    assert found.tone == "worse" and ", certain: 5 runs a side" in found.rest
+    found = answer(with_an_odd_run(of_runs([*QUIET, 1.3], [1.02 * value for value in QUIET], runs_overlap=True)))
+    assert found.rest.endswith("but the runs of both sides overlap (5 runs a side)")
 
 
 @pytest.mark.parametrize(

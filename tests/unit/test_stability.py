@@ -274,6 +274,24 @@ def test_a_log_that_ends_early(
         assert found[0].is_stopped_alike == (steps == (25, 25))
 
 
+@pytest.mark.parametrize(
+    ("asked", "says"),
+    [
+        (
+            None,
+            "The shortest of 3 logs ends at step 25, the baseline's shortest at step 60; it is unknown how many were",
+        ),
+        ("60", f"The shortest of 3 logs ends at step 25 of 60 ({TOTAL}); the baseline's shortest ends at step 60."),
+    ],
+)
+def test_of_several_logs_one_may_end_early(asked: str | None, says: str) -> None:
+    lengths: Mapping[SideName, tuple[int, ...]] = {"baseline": (60, 60), "new": (60, 25, 60)}
+    training = [Training(side, run, end, 1, end, 0) for side, ends in lengths.items() for run, end in enumerate(ends)]
+    env = {side: {} if asked is None else {TOTAL: asked} for side in SIDES}
+    (found,) = symptoms_of((), (), training, env, (), ())
+    assert found.text.startswith(says)
+
+
 @pytest.mark.parametrize("metric", ["fully_async/count/x", "train/num_gen_batches", "training/filter_groups/x"])
 def test_trainers_that_count_steps_otherwise(metric: str) -> None:
     found = symptoms(job(1), job(2, 25), (60, 60), [metric])
