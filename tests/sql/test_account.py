@@ -347,7 +347,7 @@ def test_what_the_host_did_before_it_was_recorded_is_unknown(con: duckdb.DuckDBP
 
 
 def test_what_the_host_did_before_a_call_that_blocks_is_no_launch(con: duckdb.DuckDBPyConnection) -> None:
-    """A copy of pageable memory takes 25 ms, and so does its call. Before it, Python ran for 12 ms on an idle device."""
+    """A copy of pageable memory takes 25 ms, and so does its call. Before it, Python ran for 12 ms, the device idle."""
     reset(con)
     ms = 1_000_000
     con.execute("INSERT INTO step VALUES (0, 1, 0, 100000000, FALSE)")
