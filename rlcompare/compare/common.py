@@ -12,6 +12,7 @@ from rlcompare.compare.evidence import (
     OperatorChange,
     change_of,
     count,
+    faster_side,
     ms,
     number,
     percent,
@@ -247,7 +248,7 @@ def per_token(evidence: Evidence, basis: Basis, *, alone: bool) -> str:
         alone: whether the work explains nearly all of the change.
     """
     rates, unknown = [], False
-    headline = (evidence.headline.baseline if evidence.headline else None) or 0.0
+    headline = faster_side(evidence.headline) if evidence.headline else 0.0
     for row in evidence.sections["phases"].rows:
         before, after = number(row.get("baseline_ms_per_token")), number(row.get("new_ms_per_token"))
         longest = max(number(row.get(side)) or 0.0 for side in SIDES)

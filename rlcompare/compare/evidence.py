@@ -250,9 +250,10 @@ class Evidence:
         headline = self.headline
         if headline is None or not headline.baseline:
             return 0.0
+        level = faster_side(headline)
         runs = [[value for value in values if value is not None] for values in headline.samples.values()]
         if len(runs) < len(SIDES) or any(len(values) < 2 for values in runs):
-            return RUN_NOISE * abs(headline.baseline)
+            return RUN_NOISE * level
         scale = abs(headline.baseline) / (abs(fsum(runs[0]) / len(runs[0])) or 1.0)
         return 2 * scale * sqrt(fsum(variance(values) / len(values) for values in runs))
 
@@ -265,7 +266,12 @@ def has_moved(headline: Delta) -> bool:
     """Whether a time in ms changed by enough to look for causes."""
     if not headline.baseline or headline.delta is None:
         return False
-    return abs(headline.delta) >= max(LEAST_MS, LEAST_RELATIVE * abs(headline.baseline))
+    return abs(headline.delta) >= max(LEAST_MS, LEAST_RELATIVE * faster_side(headline))
+
+
+def faster_side(time: Delta) -> float:
+    """The shorter time of both sides: what counts as little is a part of it, the same with the sides exchanged."""
+    return min((abs(value) for value in (time.baseline, time.new) if value is not None), default=0.0)
 
 
 def _in_ms(delta: Delta | None) -> Delta | None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from math import copysign, fsum, sqrt
 
 from rlcompare.compare.common import ENOUGH, STEADY_RATE, per_token
-from rlcompare.compare.evidence import LEAST_RELATIVE, Evidence, moved, seconds, short
+from rlcompare.compare.evidence import LEAST_RELATIVE, Evidence, faster_side, moved, seconds, short
 from rlcompare.compare.log_sentences import WHY
 from rlcompare.compare.log_tells import (
     DEVICES,
@@ -31,7 +31,7 @@ from rlcompare.compare.places import batches, mostly
 from rlcompare.compare.timers import MS_PER_S, TELLING, TrainingLog
 from rlcompare.compare.training import BESIDE_TOKENS
 from rlcompare.metrics import waits
-from rlcompare.model.words import SideName
+from rlcompare.model.words import SIDES, SideName
 
 ABSORBED = 0.25
 """Part of a phase's change that may be left beside a reason before it is a cause of its own."""
@@ -62,7 +62,8 @@ class _Share:
 
 def log_reasons(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
     """Each reason over all phases that it explains, and what is left of each phase; nothing that hardly matters."""
-    least = max(LEAST_RELATIVE * fsum(part.baseline for part in basis.parts), HARDLY * evidence.run_noise)
+    shorter = min(fsum(getattr(part, side) for part in basis.parts) for side in SIDES)
+    least = max(LEAST_RELATIVE * shorter, HARDLY * evidence.run_noise)
     return (candidate for candidate in _candidates(evidence, basis) if abs(candidate.delta) >= least)
 
 
@@ -130,10 +131,10 @@ def _luck(evidence: Evidence, part: Part) -> float:
     A phase of each step differs by at most ``TELLING`` times the part of its own time by which their steps do. What
     runs in single steps, and waiting, which is a difference of two long times, may differ by more.
     """
-    noise, whole = evidence.run_noise, evidence.headline.baseline if evidence.headline else None
+    noise, whole = evidence.run_noise, faster_side(evidence.headline) if evidence.headline else 0.0
     if not whole or part.phase in evidence.rare_phases or part.phase in waits():
         return noise
-    return noise * min(1.0, TELLING * abs(part.baseline) / whole)
+    return noise * min(1.0, TELLING * min(abs(part.baseline), abs(part.new)) / whole)
 
 
 def _place(name: str) -> str:

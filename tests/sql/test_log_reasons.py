@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Sequence
 from math import sqrt
 from pathlib import Path
-from statistics import correlation, linear_regression, stdev, variance
+from statistics import correlation, fmean, linear_regression, stdev, variance
 
 import duckdb
 import pytest
@@ -322,6 +322,16 @@ def test_a_reason_of_half_of_the_change_is_named_once(tmp_path: Path) -> None:
     causes = diff_of(tmp_path, job(2, changed(response_length__max=1.3, per_token=1.3))).causes
     assert [cause.what for cause in causes] == ["tail", "phase"]
     assert [cause.share for cause in causes] == [pytest.approx(0.5, abs=0.05)] * 2
+
+
+@pytest.mark.parametrize("is_new", [True, False])
+def test_what_hardly_matters_is_the_same_both_ways(tmp_path: Path, is_new: bool) -> None:
+    """A phase changed by a little more than 2 % of the shorter step, and by less than 2 % of the longer one."""
+    step = fmean([one["timing_s/step"] for one in job(1)[1:]])
+    new = longer(job(1), "timing_s/reward", 0.0202 * step, range(1, STEPS + 1))
+    paths = [logged(tmp_path / f"{name}.duckdb", *steps) for name, steps in (("old", job(1)), ("new", new))]
+    (cause,) = compared(*(paths if is_new else reversed(paths))).causes
+    assert cause.text.startswith(f"Phase reward {'grew' if is_new else 'shrank'} by ")
 
 
 @pytest.mark.parametrize(("slower", "rest"), [(1.02, 0.0), (1.13, 2.3)])
