@@ -30,7 +30,7 @@ from rlcompare.compare.parts import TIMER, Basis, Candidate, Part
 from rlcompare.compare.places import batches, mostly
 from rlcompare.compare.timers import MS_PER_S, TELLING, TrainingLog
 from rlcompare.compare.training import BESIDE_TOKENS
-from rlcompare.metrics import waits
+from rlcompare.metrics import entry, waits
 from rlcompare.model.words import SIDES, SideName
 
 ABSORBED = 0.25
@@ -73,7 +73,9 @@ def _candidates(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
     for place, part in basis.of_kind(TIMER).items():
         if part.name == OUTSIDE:
             if abs(part.delta) >= evidence.run_noise:
-                text = f"Time outside of all timers {moved(part.delta)} per step."
+                text = (
+                    f"Time outside of the timed phases {moved(part.delta)} per step{_by_timer(evidence, part.delta)}."
+                )
                 yield Candidate("outside", {place: part.delta}, text, "phases", part.name)
             continue
         found = _explained(log, part, LARGE_LUCK * evidence.run_noise)
@@ -123,6 +125,25 @@ def _of_long_steps(evidence: Evidence, part: Part, place: int, luck: float) -> C
     why, _ = _why(evidence, part, amount)
     text = f"Phase {short(part.phase)}{_key(part)} {moved(amount)} per step{inner}{values}{why}."
     return Candidate("phase", {place: amount}, text, "phases", str(part.phase))
+
+
+def _by_timer(evidence: Evidence, delta: float) -> str:
+    """A clause with the user's own timer that changed as the time outside of the phases did; empty if there is none.
+
+    It may lie inside a phase, as nothing is known of it: so its change must be about the same.
+    """
+    fits = []
+    for name, found in evidence.metrics.items():
+        if not name.startswith("timing_s/") or entry(name) is not None:
+            continue
+        change = ((found.new or 0.0) - (found.baseline or 0.0)) * MS_PER_S
+        if change * delta > 0 and ALL_OF * abs(delta) <= abs(change) <= abs(delta) / ALL_OF:
+            fits.append((abs(change - delta), name, found))
+    if not fits:
+        return ""
+    _, name, found = min(fits, key=lambda one: one[:2])
+    before, after = ("not logged" if (value := found.value(side)) is None else seconds(value) for side in SIDES)
+    return f", as {short(name)} did ({before} → {after})"
 
 
 def _luck(evidence: Evidence, part: Part) -> float:

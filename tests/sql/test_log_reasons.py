@@ -175,6 +175,11 @@ def slower_update(step: dict[str, float]) -> None:
     step["per_update"] *= 1.6
 
 
+def own_timers(step: dict[str, float]) -> None:
+    step["timing_s/mine"], step["timing_s/mine_too"] = 4.0, 1.0
+    step["outside"] += 4
+
+
 @pytest.mark.parametrize(
     ("long", "where"),
     [
@@ -304,7 +309,8 @@ def first_of(folder: Path, new: Steps) -> Cause:
         (preempted, "phase", "preemptions instead of", 6.0),
         (slower_update, "phase", "at an MFU of 0.25 instead of 0.4", 6.7),
         (changed(timing_s__reward=6.0), "phase", "Phase reward grew by", 5.0),
-        (changed(outside=9.0), "outside", "outside of all timers", 4.0),
+        (changed(outside=9.0), "outside", "outside of the timed phases grew by", 4.0),
+        (own_timers, "outside", " per step, as timing_s/mine did (not logged → 4.00 s).", 4.0),
         (changed(per_token=1.3), "phase", "Phase generate_sequences grew by", 6.0),
     ],
 )
