@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from rlcompare.compare.records import HealthLevel
 from rlcompare.model.diff import Symptom
@@ -16,6 +17,31 @@ WINDOW = 5
 
 CERTAIN = 3.0
 """A change must exceed so many of its standard errors."""
+
+
+@dataclass(frozen=True)
+class Spell:
+    """The steps in which a metric of one run is beyond a limit.
+
+    Attributes:
+        since: the first of them.
+        until: the last of them; None: it lasts to the end of the log.
+        steps: how many they are.
+    """
+
+    since: int
+    until: int | None
+    steps: int
+
+    @property
+    def text(self) -> str:
+        if self.until is None:
+            return f"since step {self.since}"
+        if self.until == self.since:
+            return f"in step {self.since}"
+        if self.steps == self.until - self.since + 1:
+            return f"from step {self.since} to {self.until}"
+        return f"in {self.steps} steps from {self.since} to {self.until}"
 
 
 @dataclass(frozen=True)
@@ -112,6 +138,15 @@ class Level:
     def jitter(self) -> float:
         """The same, from the differences of successive steps: a lasting change does not widen it."""
         return max(self._known(lambda run: run.jitter), default=0.0)
+
+    def spell(self, kind: Literal["low", "high", "risen"]) -> Spell | None:
+        """The steps in which the run is beyond a limit that is so first."""
+        known = [
+            (getattr(run, f"{kind}_since"), getattr(run, f"{kind}_until"), getattr(run, f"{kind}_steps"))
+            for run in self.runs
+            if getattr(run, f"{kind}_since") is not None
+        ]
+        return Spell(*min(known, key=lambda one: (one[0], -one[2]))) if known else None
 
     def first(self, step: Callable[[HealthLevel], int | None]) -> int | None:
         """The earliest of the steps of its runs."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from rlcompare.compare.health_levels import WINDOW, Pair, show
+from rlcompare.compare.health_levels import WINDOW, Pair, Spell, show
 from rlcompare.model.diff import ADVICE, Symptom
 from rlcompare.model.health import HealthRange, in_range, range_as_logged
 from rlcompare.model.words import RuleSeverity, SideName
@@ -95,11 +95,11 @@ def _outside(pair: Pair, watch: Watch, env: Mapping[SideName, Mapping[str, str]]
     new, baseline = pair.new, pair.baseline
     documented = range_as_logged(new.name, new.given, env["new"])
     ends = (
-        (-1.0, new.low, baseline.low[0] if baseline else None, new.first(lambda run: run.low_since)),
-        (1.0, new.high, baseline.high[0] if baseline else None, new.first(lambda run: run.high_since)),
+        (-1.0, new.low, baseline.low[0] if baseline else None, new.spell("low")),
+        (1.0, new.high, baseline.high[0] if baseline else None, new.spell("high")),
     )
     found: list[tuple[float, Symptom]] = []
-    for sign, (value, step), before, since in ends:
+    for sign, (value, step), before, spell in ends:
         if value is None:
             continue
         alarming = watch.is_alarming(value, sign) and not (watch.of_tokens and _of_sequences(env["new"]))
@@ -113,11 +113,12 @@ def _outside(pair: Pair, watch: Watch, env: Mapping[SideName, Mapping[str, str]]
         ideal = documented.ideal if documented else _limits(watch)
         alike = "" if worse else ", which is worse" if (further or 0.0) < -certain else ", about the same"
         compared = "has none to compare" if before is None else f"has {show(before)}{alike}"
-        begun = _begun(since, sign) if worse else ""
+        begun = _begun(spell, sign) if worse else ""
         worst = f"{new.given} is {show(value)} at worst{_window(pair, step)}{begun}"
         advice = f"{ADVICE}{documented.advice}." if documented and is_outside else ""
         text = f"{worst}, ideal is {ideal}; the baseline {compared}.{advice}"
-        symptom = pair.symptom(watch.key, ERROR if error else WARN, before, value, since if worse else None, text)
+        since = spell.since if spell and worse else None
+        symptom = pair.symptom(watch.key, ERROR if error else WARN, before, value, since, text)
         found.append((further or 0.0, symptom))
     return max(found, key=lambda pair: pair[0])[1] if found else None
 
@@ -140,14 +141,14 @@ def _risen(pair: Pair, watch: Watch) -> Symptom | None:
         return None
     if watch.factor < 1:
         before, now, step = baseline.shared_low, pair.new.shared_low, pair.new.low[1]
-        since = pair.new.first(lambda run: run.low_since)
+        spell = pair.new.spell("low")
         moved = (
             before is not None and now is not None and before - now > pair.window_noise and now < watch.factor * before
         )
     else:
         before, now = _largest(pair, watch)
         step = None if watch.usual else pair.new.high[1]
-        since = None if watch.usual else pair.new.first(lambda run: run.high_since)
+        spell = None if watch.usual else pair.new.spell("high")
         moved = (
             before is not None
             and now is not None
@@ -158,10 +159,10 @@ def _risen(pair: Pair, watch: Watch) -> Symptom | None:
         return None
     exploded = watch.explodes is not None and now > watch.explodes and now > 10 * before
     where = " in the median" if watch.usual else f" at worst{_window(pair, step)}"
-    begun = _begun(since, -1.0 if watch.factor < 1 else 1.0)
+    begun = _begun(spell, -1.0 if watch.factor < 1 else 1.0)
     what = "is" if watch.centre is None else f"is off {watch.centre:g} by"
     text = f"{pair.new.given} {what} {show(now)}{where}{begun}; the baseline has {show(before)}."
-    return pair.symptom(watch.key, ERROR if exploded else WARN, before, now, since, text)
+    return pair.symptom(watch.key, ERROR if exploded else WARN, before, now, spell.since if spell else None, text)
 
 
 def _largest(pair: Pair, watch: Watch) -> tuple[float | None, float | None]:
@@ -186,9 +187,9 @@ def _window(pair: Pair, step: int | None) -> str:
     return "" if step is None else f" (mean of {steps} steps from step {step} on)" if steps > 1 else f" (step {step})"
 
 
-def _begun(since: int | None, sign: float) -> str:
-    """Since when a metric is beyond the middle between the worst means of both sides."""
-    return "" if since is None else f", {'higher' if sign > 0 else 'lower'} since step {since}"
+def _begun(spell: Spell | None, sign: float) -> str:
+    """When a metric is beyond the middle between the worst means of both sides."""
+    return "" if spell is None else f", {'higher' if sign > 0 else 'lower'} {spell.text}"
 
 
 def _limits(watch: Watch) -> str:

@@ -133,10 +133,16 @@ class HealthLevel(NamedTuple):
     high_middle_step: int | None
     peak: float | None
     peak_step: int | None
-    low_since: int | None
-    high_since: int | None
     fallen_step: int | None
-    risen_step: int | None
+    low_since: int | None
+    low_until: int | None
+    low_steps: int
+    high_since: int | None
+    high_until: int | None
+    high_steps: int
+    risen_since: int | None
+    risen_until: int | None
+    risen_steps: int
 
 
 class IdleStep(NamedTuple):

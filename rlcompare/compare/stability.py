@@ -259,14 +259,15 @@ def _gradient(pair: Pair) -> Iterator[Symptom]:
     if high is None or peak is None:
         return
     key = "health.gradient_explosion"
-    since = new.first(lambda run: run.risen_step) or high_step
+    spell = new.spell("risen")
     largest, largest_peak = (baseline.high_middle[0], baseline.peak[0]) if baseline else (None, None)
     compared = "" if largest is None else f"; the baseline's is at most {show(largest)}"
     if 0.0 in (usual, largest, largest_peak):  # a baseline that learned nothing is no measure
         return
     if high > FAR * usual and (largest is None or high > FAR * largest):
-        over = f"(median of {WINDOW} steps) since step {since}"
+        over = f"(median of {WINDOW} steps) {spell.text if spell else f'since step {high_step}'}"
         text = f"{name} rose to {show(high)} {over}, usual is {show(usual)}{compared}."
+        since = spell.since if spell else high_step
         yield pair.symptom(key, WARN if baseline is None else ERROR, largest, high, since, text)
     elif peak > FAR * usual and largest_peak is not None and peak > FAR * largest_peak:
         text = (

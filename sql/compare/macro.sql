@@ -7,6 +7,8 @@
 -- own_or_others(name, head): the name of a row that has its own, else that of the row of all others.
 -- in_part(name): whether a metric belongs to the part of the metrics that is computed now; all do, unless there are very many values (part_of).
 -- middle_of(a, b, c): the median of three numbers.
+-- until_of(beyond, step, place, steps): the last of the steps that are beyond a limit; NULL if it lasts: if most of the last three steps are
+-- beyond it, and four fifths of those from the first one on. `place`: of a step among the `steps` of its run.
 -- Run by name: on each connection, because a temporary macro belongs to one.
 CREATE OR REPLACE TEMP MACRO side_mean(amount, divisor, wanted) AS
     sum(amount / divisor ORDER BY divisor) FILTER (WHERE wanted);
@@ -16,3 +18,7 @@ CREATE OR REPLACE TEMP MACRO middle_of(a, b, c) AS greatest(least(a, b), least(g
 CREATE OR REPLACE TEMP MACRO own_or_others(name, head) AS CASE WHEN head OR name IS NULL THEN name ELSE '(others)' END;
 CREATE OR REPLACE TEMP MACRO is_head(text) AS TRUE;
 CREATE OR REPLACE TEMP MACRO sum_if_known(amount) AS CASE WHEN count(amount) = count(*) THEN sum(amount) END;
+CREATE OR REPLACE TEMP MACRO until_of(beyond, step, place, steps) AS
+    CASE WHEN 2 * count(*) FILTER (beyond AND place > steps - 3) > least(max(steps), 3)
+              AND count(*) FILTER (beyond) >= 0.8 * (max(steps) - min(place) FILTER (beyond) + 1) THEN NULL
+         ELSE max(step) FILTER (beyond) END;

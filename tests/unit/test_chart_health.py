@@ -150,7 +150,7 @@ def test_what_shows_a_sign_comes_first_and_the_rest_is_named() -> None:
         "actor/kl_loss", "response_length/clip_ratio", _ESS, "actor/entropy", "actor/grad_norm", "critic/rewards/mean"
     ]  # fmt: skip
     assert len(panels) == MOST_PANELS
-    assert [mark.label for mark in panels[0].marks] == ["new since step 2"]
+    assert [mark.label for mark in panels[0].marks] == ["new: step 2"]
     chart = health_chart(diff)
     assert chart is not None and chart.finding == "KL rises."
     assert "Not drawn: critic/score/mean, response_length/mean, actor/ppo_kl." in chart.note

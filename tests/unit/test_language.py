@@ -107,6 +107,9 @@ _SENTENCES = {
     "actor/entropy collapsed from 0.393 to 0.0061 since step 41; the baseline has 0.293 at the same steps.": (
         "actor/entropy 从 0.393 骤降到 0.0061，自第 41 步起；基线在相同的步为 0.293。"
     ),
+    "kl is 0.4 at worst (mean of 5 steps from step 21 on), higher in 26 steps from 22 to 59; the baseline has 0.1.": (
+        "kl 最差为 0.4（自第 21 步起 5 步的均值），第 22 至 59 步中有 26 步偏高；基线为 0.1。"
+    ),
     "Phases a and b grew by 5.36 s per step, as a step has 14 % more tokens (mean response 503 → 599): the work"
     " changed, not its speed; per token nothing is slower.": (
         "阶段 a、b 每步增加 5.36 s，因为每步的 token 多 14 %（平均回答长度 503 → 599）：变的是工作量，而不是速度；"
@@ -128,9 +131,7 @@ _SENTENCES = {
         "Add 在训练步中的耗时少 4.35 ms，其中 2.33 ms 是因为在主机侧的训练步之内执行的部分变少。"
     ),
     "The work itself grew: 11 operators had more calls, 60 → 120 per step, which accounts for 4.20 ms with the time"
-    " between them.": (
-        "工作量本身增加：11 个算子每步的调用次数变多（60 → 120），连同其间的时间造成 4.20 ms 的变化。"
-    ),
+    " between them.": ("工作量本身增加：11 个算子每步的调用次数变多（60 → 120），连同其间的时间造成 4.20 ms 的变化。"),
     "cann differs: 8.2 against 8.3; kernels and their names may differ between CANN releases.": (
         "cann 不同：8.2 对 8.3；不同 CANN 版本的 Kernel 及其名称可能不同。"
     ),

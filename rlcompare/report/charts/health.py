@@ -280,7 +280,7 @@ def _marks(diff: Diff, name: str, numbers: Axis) -> tuple[Mark, ...]:
     for step, side in steps:
         found.setdefault(step, side)
     return tuple(
-        Mark(numbers.at(step), tr("{side} since step {step}", side=side_label(side), step=step))
+        Mark(numbers.at(step), tr("{side}: step {step}", side=side_label(side), step=step))
         for step, side in list(found.items())[:3]
     )
 
