@@ -181,6 +181,22 @@ def test_phases_of_other_trainers_sum_to_their_step(tmp_path: Path, trainer: str
     assert phases(diff) == {name: pytest.approx(1e3 * seconds) for name, seconds in expected.items()}
 
 
+def test_one_name_of_two_trainers_has_the_meaning_of_each(tmp_path: Path) -> None:
+    """MindSpeed-RL's timing/adv runs beside the rollout; that of the first releases of verl is part of the step."""
+    paths = []
+    for name, others in (("verl", {"gen": 20.0, "update_actor": 9.0}), ("mindspeed", {"all": 30.0, "rollout": 20.0})):
+        store = RollupStore(tmp_path / f"{name}.duckdb")
+        for step in range(1, 7):
+            for timer, value in {**others, "adv": 1.0}.items():
+                store.add("metric", step=step, name=f"timing/{timer}", value=value, source="file", profiled=False)
+        paths.append(store.done())
+    diff = compared(*paths)
+    rows = {row["name"]: (row["baseline"], row["new"]) for row in diff.sections["metrics"].rows}
+    assert rows["timing_s/step"] == (pytest.approx(30.0), pytest.approx(30.0))
+    assert rows["timing_s/adv"] == (pytest.approx(1.0), None)
+    assert rows["timing/adv"] == (None, pytest.approx(1.0))
+
+
 @pytest.mark.parametrize(
     ("update", "wait", "row", "seconds"), [(8.0, 0.0, "update_actor", 8.0), (5.0, -2.0, "update_actor", 3.0),
                                            (-1.0, 6.0, "wait_for_samples", 5.0)],
@@ -214,11 +230,12 @@ def test_a_log_without_a_time_of_the_step_has_the_sum_of_its_timers(tmp_path: Pa
     old, new = early("old.duckdb", 10.0), early("new.duckdb", 16.0)
     diff = compared(old, new)
     (headline,) = [delta for delta in diff.overall if delta.metric == diff.headline]
-    whole = 30.0 + TEST / 6  # over the steps 2 to 8 without 6
+    whole = 30.1 + TEST / 6  # over the steps 2 to 8 without 6
     assert headline.metric == "timing_s/step"
     assert (headline.baseline, headline.new) == (pytest.approx(whole), pytest.approx(whole + 6))
     (cause,) = diff.causes
     assert "update_actor" in cause.text
+    assert phases(diff)["adv"] == pytest.approx(100.0)
     mixed = compared(old, logged(tmp_path / "later.duckdb"))
     assert [found.severity for found in diff.quality if found.key == "summed_timers"] == ["info", "info"]
     assert [found.severity for found in mixed.quality if found.key == "summed_timers"] == ["caution"]

@@ -63,24 +63,27 @@ def test_another_name_has_the_meaning_of_the_first() -> None:
 
 def test_sql_finds_the_same_entries() -> None:
     """Each name of the catalogue, with a text in place of ``*``, in a run of each trainer."""
-    logged = sorted({one.canonical.replace("*", "x") for one in entries()})
-    trainers = ["main", "v1", "separate_async", "one_step_off", "fully_async"]
+    trainers = ["main", "v1", "separate_async", "one_step_off", "fully_async", "mindspeed_rl"]
+    every = sorted({one.canonical.replace("*", "x") for one in entries()})
+    logged = {t: [name for name in every if (one := entry(name, t)) and one.same_as is None] for t in trainers}
     with duckdb.connect() as con:
         con.execute("SET VARIABLE catalogue = ?", [as_text()])
         con.execute(resources.sql("compare/catalogue"))
-        names = ", ".join(map(literal, logged))
+        names = ", ".join(map(literal, every))
         con.execute(f"CREATE TABLE c_metric (side VARCHAR, run INTEGER, name ENUM ({names}), given VARCHAR)")
         con.execute("CREATE TABLE c_trainer (side VARCHAR, run INTEGER, trainer VARCHAR)")
         for run, trainer in enumerate(trainers):
             con.execute("INSERT INTO c_trainer VALUES ('new', ?, ?)", [run, trainer])
-            con.execute("INSERT INTO c_metric SELECT 'new', ?, unnest(CAST(? AS VARCHAR[])) AS n, n", [run, logged])
+            con.execute(
+                "INSERT INTO c_metric SELECT 'new', ?, unnest(CAST(? AS VARCHAR[])) AS n, n", [run, logged[trainer]]
+            )
             con.execute("UPDATE c_metric SET given = 'rollout_corr/kl' WHERE name = 'mismatch/mismatch_kl'")
         con.execute(resources.sql("compare/metric_entry"))
         columns = "run, name, unit, polarity, phase, role, inside, kind, explains, settings"
         found = con.execute(f"SELECT {columns} FROM c_metric_entry ORDER BY run, name").fetchall()
     expected = []
     for run, trainer in enumerate(trainers):
-        for name in logged:
+        for name in logged[trainer]:
             one = entry(name, trainer)
             assert one is not None
             kind = None if one.kind is None else str(one.kind)
@@ -98,6 +101,7 @@ def test_sql_finds_the_same_entries() -> None:
         (["timing_s/gen", "timing_s/sync_rollout_weights"], {}, "one_step_off"),
         (["timing_s/gen", "timing_s/switch_wait"], {}, "separate_async"),
         (["training/off_policy/trajectory_staleness/mean"], {}, "v1"),
+        (["timing/all", "timing/adv"], {}, "mindspeed_rl"),
         (
             ["training/off_policy/trajectory_staleness/mean"],
             {"trainer.v1.trainer_mode": "separate_async"},
@@ -130,6 +134,7 @@ def test_the_trainer_follows_from_its_metrics_and_settings(
         ("time/step_generate", "timing_s/gen"),  # ROLL
         ("timing/step_total", "timing_s/step"),  # OpenRLHF
         ("timing/old_log_p", "timing_s/old_log_prob"),  # MindSpeed-RL
+        ("timing/adv", "timing_s/adv"),  # verl 0.1
         ("actor/perf/max_memory_reserved_gb", "perf/max_memory_reserved_gb"),
         ("timing_s/timing_s/param_sync", "timing_s/param_sync"),
         ("actor/rollout_corr/kl", "actor/rollout_corr/kl"),  # of the policy while it is updated: another thing

@@ -3,7 +3,7 @@
 -- preemptions, and for unknown times of ranks. Names are kept once, because millions of values may have the same few hundred. The first releases
 -- of verl log no time of the whole step: the sum of its timers takes its place, under the given name timing/*.
 -- Variables: run, side.
--- Depends on c_catalogue, c_logged, c_metric_alias, metric.
+-- Depends on c_catalogue, c_metric_alias, metric.
 CREATE TABLE IF NOT EXISTS c_metric_name (
     id INTEGER NOT NULL,
     name VARCHAR NOT NULL,    -- canonical name: that of the first release of verl with this metric
@@ -19,13 +19,13 @@ CREATE TABLE IF NOT EXISTS c_metric_value (
     warmup BOOLEAN            -- NULL: unknown
 );
 INSERT INTO c_metric_name
-SELECT (SELECT count(*) FROM c_metric_name) + row_number() OVER (ORDER BY m.name), coalesce(a.canonical, m.name), m.name
-FROM c_logged AS m LEFT JOIN c_metric_alias AS a USING (name)
-WHERE m.side = getvariable('side') AND m.run = getvariable('run') AND m.name NOT IN (SELECT given FROM c_metric_name);
+SELECT (SELECT count(*) FROM c_metric_name) + row_number() OVER (ORDER BY m.given), m.name, m.given
+FROM c_metric_alias AS m ANTI JOIN c_metric_name USING (name, given)
+WHERE m.side = getvariable('side') AND m.run = getvariable('run');
 CREATE OR REPLACE TEMP TABLE load_named AS   -- is_several: the run logs the metric under several names
 SELECT n.id, n.name, n.given, count(*) OVER (PARTITION BY n.name) > 1 AS is_several, starts_with(n.given, 'timing_s/') AS is_timer,
        (SELECT list(c.unknown) FROM c_catalogue AS c WHERE c.name = n.given AND c.unknown IS NOT NULL) AS unknown
-FROM c_logged AS m JOIN c_metric_name AS n ON n.given = m.name
+FROM c_metric_alias AS m JOIN c_metric_name AS n USING (name, given)
 WHERE m.side = getvariable('side') AND m.run = getvariable('run');
 CREATE OR REPLACE TEMP VIEW load_known AS
 SELECT CASE WHEN m.step BETWEEN -1000000000000000 AND 1000000000000000 THEN m.step END AS step,
