@@ -112,7 +112,14 @@ def account_of(diff: Diff) -> str:
 
 
 def _per(diff: Diff) -> str:
-    return tr("per step") if account_of(diff) == "path" else tr("per step and rank")
+    """What the times of causes are means over: the critical path and the timers of a log have no ranks."""
+    return tr("per step and rank") if _section(diff) == "account" else tr("per step")
+
+
+def _section(diff: Diff) -> str:
+    """The section that the rows of all causes and what is unexplained are from."""
+    timers = any(row.get("kind") == "timer" for cause in diff.causes for row in cause.rows)
+    return "phases" if timers else account_of(diff)
 
 
 def _key(row: Row) -> tuple[Value, Value, Value]:
@@ -179,11 +186,20 @@ def _files(diff: Diff) -> Iterator[str]:
 
 
 def _files_of(label: str, side: Side) -> Iterator[str]:
-    paths = [str(row["path"]) for row in side.captures if row.get("path")] or [run.path for run in side.runs]
+    runs = [run.path for run in side.runs]
+    paths = [_path(runs, row) for row in side.captures if row.get("path")] or runs
     for path in paths[:_MOST_FILES]:
         yield f"{_label(label)} {tr('read from {path}', path=safe_text(path))}"
     if len(paths) > _MOST_FILES:
         yield f"{_label(label)} {tr('and {n} more', n=len(paths) - _MOST_FILES)}"
+
+
+def _path(runs: Sequence[str], capture: Row) -> str:
+    """The file or folder of a capture: in its run, whose own path it is if the run is one file."""
+    path, place = str(capture["path"]), capture.get("run")
+    if path != "." or not isinstance(place, int) or not 0 <= place < len(runs):
+        return path
+    return runs[place]
 
 
 def _unexplained(diff: Diff) -> list[str] | None:
@@ -194,10 +210,11 @@ def _unexplained(diff: Diff) -> list[str] | None:
     if not are_times(diff):
         found = tr("{part}, {time}", part=found, time=quantity.signed_quantity(left.delta_ms, "ms"))
     return [
-        tr("unexplained: {part} {per}", part=found, per=tr("per step and rank")),
+        tr("unexplained: {part} {per}", part=found, per=_per(diff)),
         tr(
             "What remains of the change without the causes. It is spread over rows that are each too small to name, or"
-            " was\nnot measured: see the section account of the report."
+            " was\nnot measured: see the section {section} of the report.",
+            section=_section(diff),
         ),
     ]
 
