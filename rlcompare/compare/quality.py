@@ -84,6 +84,7 @@ def quality_findings(
         made.append(_others(rollups.most_names))
     made += _no_longer_logged(rollups.rows(records.HealthLevel), rollups.rows(records.Training))
     made += [_left_out(steps, given) for steps in rollups.rows(records.LeftOut)]
+    made += _lone_steps(rollups.rows(records.UnselectedStep) if rollups.shared_steps else [])
     made += [finding for side in SIDES for finding in _apart(side, headline)]
     made += _memory(rollups.rows(records.MemoryPeak))
     made += [_idle(steps, given) for steps in rollups.rows(records.IdleStep)]
@@ -262,6 +263,17 @@ def _slow(sample: records.MetricSample, given: Mapping[SideName, SideInput]) -> 
     what = "ran under a profiler or was warm-up" if sample.grade == 1 else "was warm-up"
     text = f"every step that counts {what}, so its times are longer than those of normal steps."
     return finding_of("no_plain_step", sample.side, CAUTION, where(sample, given) + text)
+
+
+def _lone_steps(steps: Sequence[records.UnselectedStep]) -> list[Finding]:
+    """Reports steps of the profiles that are not compared, because the other side lacks them."""
+    made = []
+    for side, other in zip(SIDES, ("new side", "baseline"), strict=True):
+        if names := [str(step.step) for step in steps if step.side == side]:
+            left = f"steps {listed(names)} are" if len(names) > 1 else f"step {names[0]} is"
+            text = f"{left} not compared: the {other} has no such step. --base-step and --new-step choose steps."
+            made.append(finding_of("lone_steps", side, INFO, text))
+    return made
 
 
 def _left_out(steps: records.LeftOut, given: Mapping[SideName, SideInput]) -> Finding:

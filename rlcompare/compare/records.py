@@ -558,6 +558,11 @@ class Unprofiled(NamedTuple):
     mean_ns: float
 
 
+class UnselectedStep(NamedTuple):
+    side: SideName
+    step: int
+
+
 class WorkloadSample(NamedTuple):
     side: SideName
     run: int

@@ -82,6 +82,7 @@ _NOT_ALWAYS = (
     records.TimelineBusy,
     records.TimelineShown,
     records.TimelineTask,
+    records.UnselectedStep,
 )
 """The records of queries that only some comparisons need, or that need variables."""
 
@@ -153,6 +154,8 @@ class Rollups:
         self.given: dict[SideName, SideInput] = {}
         """The sides without runs whose content another run of the side has; these are in ``copies``."""
         self.copies: list[Copy] = []
+        self.shared_steps: list[int] | None = None
+        """The steps that are compared, where one side has others, too, and no steps were chosen; else None."""
         self.shared: list[Shared] = []
         """Runs that both sides have, unless other steps of them are compared."""
         self._measured: dict[RunStore, Measured] = {}
@@ -163,9 +166,12 @@ class Rollups:
             db.set_variable(self._con, "catalogue", metrics.as_text())
             self._con.execute(resources.sql("compare/catalogue"))
             contents = self._load_sides((baseline, new), options)
-            if self._asked("compare/setup/has_short_names"):  # of one capture, perhaps: both sides need them
+            short = self._asked("compare/setup/has_short_names")  # of one capture, perhaps: both sides need them
+            if options.base_steps is None and options.new_steps is None:
+                self.shared_steps = self._asked("compare/setup/shared_steps")
+            if short or self.shared_steps:
                 self._forget()
-                self._macros += _KNOWN_SHORT
+                self._macros += _KNOWN_SHORT if short else ()
                 contents = self._load_sides((baseline, new), options)
             if options.base_steps == options.new_steps:
                 self.shared = self._shared(*contents)
@@ -457,7 +463,7 @@ class Rollups:
         for cursor in self._cursors:
             db.set_variable(cursor, "side", side)
             db.set_variable(cursor, "run", number, "INTEGER")
-            db.set_variable(cursor, "steps", list(steps or ()), "BIGINT[]")
+            db.set_variable(cursor, "steps", list(steps or self.shared_steps or ()), "BIGINT[]")
             db.set_variable(cursor, "ranks", list(ranks or ()), "INTEGER[]")
         absent = db.empty_tables(self._con, "store")
         self._empty.found(absent)
