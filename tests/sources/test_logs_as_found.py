@@ -51,7 +51,7 @@ class TestSeveralJobs:
         assert values(console.read(path)) == values(console.read(path, "3"))
         store = store_of(path / "1", tmp_path / "s.duckdb")
         assert rows(store, "SELECT DISTINCT source FROM metric") == [("job.log/1",)]
-        assert rows(store, "SELECT value FROM env WHERE key LIKE '%actor.x'") == [("1.0",)]
+        assert rows(store, "SELECT value FROM env WHERE key LIKE '%actor.x'") == [("1",)]
         assert rows(store, "SELECT key FROM finding") == []
         with pytest.raises(InputError, match="it holds no job 4: it holds 3 jobs: 1, 2, 3"):
             find_runs(path / "4")

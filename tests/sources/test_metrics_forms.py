@@ -340,7 +340,7 @@ class TestConfiguration:
 
         env = dict(rows(store, "SELECT key, value FROM env"))
         assert env["actor_rollout_ref.actor.ppo_epochs"] == "2"
-        assert env["algorithm.rollout_correction.rollout_is_threshold"] == "2.0"
+        assert env["algorithm.rollout_correction.rollout_is_threshold"] == "2"
         assert env["actor_rollout_ref.model.path"].startswith("Qwen3-8B-with")
         assert not any("somebody" in value or "hf_" in value for value in env.values())
         assert rows(store, "SELECT DISTINCT step FROM metric WHERE profiled") == [(2,)]
