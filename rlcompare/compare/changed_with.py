@@ -137,15 +137,27 @@ def otherwise(
         return None
     row = max(parts.values(), key=lambda part: abs(part.delta)).row
     for column, verb in (("core_type", "runs on"), ("input_dtypes", "works on")):
-        before, after = row.get(f"baseline_{column}"), row.get(f"new_{column}")
-        if before and after and _types(before) != _types(after):
-            return f"now {verb} {_types(after)} instead of {_types(before)}", ()
+        before, after = (_types(row.get(f"{side}_{column}")) for side in SIDES)
+        if before and after and {*before} != {*after}:
+            return f"now {verb} {_listed(after)} instead of {_listed(before)}", ()
     return None
 
 
-def _types(value: Value) -> str:
+def of_shapes(evidence: Evidence, name: str, shapes: str) -> str:
+    """The clause for inputs of these shapes that have other data types than before; empty if they are not known to."""
+    row = evidence.other_types.get((name, shapes))
+    if row is None or not row.baseline_types or not row.new_types:
+        return ""
+    return f"now works on {short(row.new_types)} instead of {short(row.baseline_types)}"
+
+
+def _types(value: Value) -> list[str]:
     """The types of all inputs, each once: ``FLOAT16`` for ``FLOAT16;FLOAT16``."""
-    return short(";".join(dict.fromkeys(str(value).split(";"))))
+    return [kind for kind in dict.fromkeys(str(value or "").split(";")) if kind]
+
+
+def _listed(types: Iterable[str]) -> str:
+    return short(";".join(types))
 
 
 def _reformatted(evidence: Evidence, name: str) -> Fact | None:

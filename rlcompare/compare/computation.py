@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import fsum
 
 from rlcompare.compare.achieved import achieved
-from rlcompare.compare.changed_with import changed_with, clauses, otherwise
+from rlcompare.compare.changed_with import changed_with, clauses, of_shapes, otherwise
 from rlcompare.compare.evidence import (
     Evidence,
     OperatorChange,
@@ -167,6 +167,10 @@ def _operator(evidence: Evidence, basis: Basis, name: str, parts: Mapping[int, P
         amounts = {number_: amount * min(part, 1.0) for number_, amount in amounts.items()}
         change, place = shape[1], f"{place} with inputs {short(shape[0])}"
         fractions, delta = _own_fractions(change), fsum(amounts.values())
+        types = of_shapes(evidence, name, shape[0])
+        if types and fractions.slower >= MOST_OF:
+            yield Candidate("operator_slower", amounts, f"{place} {types}: {_by(delta)}.", section, name)
+            return
     reasons = {"operator_slower": fractions.slower, "operator_calls": fractions.calls, "workload": fractions.inputs}
     reason = max(reasons, key=lambda key: reasons[key])
     alone = reasons[reason] >= MOST_OF and min(reasons.values()) > -LEAST_REASON
@@ -181,7 +185,9 @@ def _operator(evidence: Evidence, basis: Basis, name: str, parts: Mapping[int, P
             slower = what == "operator_slower"
             ends, rows = _with_facts(evidence, change, shape[0] if shape else None, own) if slower else ("", ())
             where = where_edited(evidence, name, parts) if what == "operator_calls" else ""
-            text = f"{_because(what, change, place, own, counted=counted)}{ends}{_with_launches(launches)}{where}."
+            alike = _has_same_types(evidence, name, shape[0] if shape else None)
+            because = _because(what, change, place, own, counted=counted, alike=alike)
+            text = f"{because}{ends}{_with_launches(launches)}{where}."
             yield Candidate(what, of_reason | launches, text, section, name, rows)
 
 
@@ -194,10 +200,20 @@ def _with_facts(
     return achieved(evidence, change, shapes) + clauses(facts) + module, (*(fact.row for fact in facts), *row)
 
 
-def _because(what: str, change: OperatorChange, place: str, delta: float, *, counted: bool) -> str:
-    """The sentence for one of the reasons for which the time of an operator changes; ``counted``: as ``_called``."""
+def _has_same_types(evidence: Evidence, name: str, shapes: str | None) -> bool:
+    """Whether inputs have the same data types as before; those of these shapes, if they are given."""
+    return not any(of == name and shapes in (None, own) for of, own in evidence.other_types)
+
+
+def _because(what: str, change: OperatorChange, place: str, delta: float, *, counted: bool, alike: bool) -> str:
+    """The sentence for one of the reasons for which the time of an operator changes.
+
+    Args:
+        counted: as for ``_called``.
+        alike: as for ``_slower``.
+    """
     if what == "operator_slower":
-        return _slower(change, place)
+        return _slower(change, place, alike=alike)
     return _called(change, place, delta, counted=counted) if what == "operator_calls" else _sized(place, delta)
 
 
@@ -329,13 +345,14 @@ def outside(shown: float | None, change: float, delta: float) -> str:
     return f", {part}as {'more' if delta > 0 else 'less'} of it runs while the host is in the step"
 
 
-def _slower(change: OperatorChange, place: str) -> str:
+def _slower(change: OperatorChange, place: str, *, alike: bool) -> str:
+    """``alike``: whether inputs of the same shapes are known to have the same data types."""
     before, after = count(change.baseline_calls), count(change.new_calls)
     times_called = "once" if after == "1" else f"{after} times"
     calls = f", called {times_called} per step {'as before' if before == after else f'instead of {before}'}"
     per = f"per {'FLOP' if change.by_flop else 'input element'}" if change.size else "per call"
     if change.same_inputs:
-        per = "per call for the same inputs"
+        per = f"per call for {'the same inputs' if alike else 'inputs of the same shapes'}"
     return f"{place} takes {times(change.factor)} {per}{calls}"
 
 

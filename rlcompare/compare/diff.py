@@ -102,6 +102,7 @@ def compare_runs(baseline: SideInput, new: SideInput, options: CompareOptions | 
                 rollups.rows(records.AccountMember),
                 edits,
                 rollups.rows(records.KernelFact),
+                rollups.rows(records.OtherTypes),
                 kernel_places(rollups),
                 rollups.rows(records.LoneLaunch),
                 log,

@@ -9,7 +9,7 @@ from functools import cached_property
 from math import fsum, sqrt
 from statistics import variance
 
-from rlcompare.compare.records import AccountMember, Frequency, KernelFact, LoneLaunch
+from rlcompare.compare.records import AccountMember, Frequency, KernelFact, LoneLaunch, OtherTypes
 from rlcompare.compare.rows import NS_PER_MS, OTHERS, decompose
 from rlcompare.compare.sequences import Edits
 from rlcompare.compare.timers import TrainingLog
@@ -102,6 +102,7 @@ class Evidence:
         same_members: whether the change is not due to steps or ranks that one side alone has.
         edits: where operators came or went in a typical step.
         kernel_facts: formats, blocks and AI Core counters of kernels, by operator, inputs and side.
+        other_types: operators whose inputs of these shapes are not known to have the same data types, and these types.
         kernel_places: rows like those of the section ``kernels``, of operators that several places launch, by place.
         lone_launches: calls of operators that one side alone runs, by the place that launches them.
         log: what training logged of its timers and its work.
@@ -122,6 +123,7 @@ class Evidence:
     steps_known: bool = True
     edits: Edits = field(default_factory=Edits)
     kernel_facts: Sequence[KernelFact] = ()
+    other_types: Mapping[tuple[str, str], OtherTypes] = field(default_factory=dict)
     kernel_places: Sequence[Row] = ()
     lone_launches: Sequence[LoneLaunch] = ()
     log: TrainingLog = field(default_factory=TrainingLog)
@@ -140,6 +142,7 @@ class Evidence:
         members: Sequence[AccountMember],
         edits: Edits,
         kernel_facts: Sequence[KernelFact],
+        other_types: Sequence[OtherTypes],
         kernel_places: Sequence[Row],
         lone_launches: Sequence[LoneLaunch],
         log: TrainingLog,
@@ -177,6 +180,7 @@ class Evidence:
             same_members=same_members,
             edits=edits,
             kernel_facts=kernel_facts,
+            other_types={(row.name, row.input_shapes): row for row in other_types},
             kernel_places=kernel_places,
             lone_launches=lone_launches,
             log=log,

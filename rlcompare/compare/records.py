@@ -496,6 +496,13 @@ class TimeSample(NamedTuple):
     members: int
 
 
+class OtherTypes(NamedTuple):
+    name: str
+    input_shapes: str
+    baseline_types: str | None
+    new_types: str | None
+
+
 class PathSample(NamedTuple):
     side: SideName
     run: int

@@ -1,6 +1,7 @@
 -- paired_of(named): rows of an account of both sides, paired. `host_op`, `core_type` and `input_dtypes` are each that of the kernels
--- with four fifths of the time of that name; NULL if there is none. `named` names a table with the columns of named_of.
--- Depends on side_mean.
+-- with four fifths of the time of that name; NULL if there is none. Data types are compared by which ones there are: a matrix product with a bias has
+-- one input more than one without. `named` names a table with the columns of named_of.
+-- Depends on side_mean, types_of.
 -- Run by name: on each connection, because a temporary macro belongs to one.
 CREATE OR REPLACE TEMP MACRO paired_of(named) AS TABLE
 WITH exact AS (
@@ -14,9 +15,12 @@ WITH exact AS (
     FROM made
 ), summed AS (
     SELECT kind, phase, name, side, of, value, sum(ns) AS ns FROM valued GROUP BY ALL
+), alike AS (
+    SELECT kind, phase, name, side, of, arg_max({'value': value}, {'ns': ns, 'value': value}).value AS value, sum(ns) AS ns
+    FROM summed GROUP BY kind, phase, name, side, of, CASE WHEN of = 'input_dtypes' THEN types_of(value) ELSE value END
 ), main AS (
     SELECT kind, phase, name, side, of, arg_max({'value': value}, {'ns': ns, 'value': value}).value AS value
-    FROM summed GROUP BY kind, phase, name, side, of HAVING max(ns) >= 0.8 * sum(ns)
+    FROM alike GROUP BY kind, phase, name, side, of HAVING max(ns) >= 0.8 * sum(ns)
 ), clear AS (
     SELECT kind, phase, name, side, min(value) FILTER (WHERE of = 'host_op') AS host_op, min(value) FILTER (WHERE of = 'core_type') AS core_type,
            min(value) FILTER (WHERE of = 'input_dtypes') AS input_dtypes

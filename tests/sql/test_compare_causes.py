@@ -513,6 +513,35 @@ def test_a_kernel_that_two_operators_launched_is_netted_with_one_of_each(tmp_pat
     assert cause.text == "sm90 → nvjet_a + nvjet_b: 2.00 ms less in all."
 
 
+def test_a_change_of_data_types_is_named_for_calls_with_and_without_a_bias(tmp_path: Path) -> None:
+    """No list of types holds most of the time."""
+    old, new = by_hand(tmp_path, "old", 40 * MS), by_hand(tmp_path, "new", 60 * MS)
+    for made, kind, time in ((old, "FLOAT", 20), (new, "DT_BF16", 30)):
+        for inputs, shapes in ((2, "64,64;64,64"), (3, "64,64;64,64;64")):
+            made.kernel(1, "MatMul", 2, time * MS, shapes=shapes, input_dtypes=";".join([kind] * inputs))
+    (cause,) = causes(old, new).causes
+    assert cause.text == "MatMul now works on DT_BF16 instead of FLOAT: 20.00 ms more."
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "text"),
+    [
+        ("FLOAT16", "FLOAT", "MatMul with inputs 512,64 now works on FLOAT instead of FLOAT16: 5.00 ms more."),
+        ("FLOAT16", None, "MatMul with inputs 512,64 takes 50 % longer per call for inputs of the same shapes, called 2"
+         " times per step as before."),
+    ],
+)  # fmt: skip
+def test_inputs_are_the_same_only_if_their_data_types_are(
+    tmp_path: Path, before: str | None, after: str | None, text: str
+) -> None:
+    old, new = by_hand(tmp_path, "old", 40 * MS), by_hand(tmp_path, "new", 45 * MS)
+    for made, slow, kind in ((old, 10, before), (new, 15, after)):
+        made.kernel(1, "MatMul", 2, 30 * MS, shapes="64,64")
+        made.kernel(1, "MatMul", 2, slow * MS, shapes="512,64", input_dtypes=kind)
+    (cause,) = causes(old, new).causes
+    assert cause.text == text
+
+
 def test_what_came_is_netted_with_what_went(tmp_path: Path) -> None:
     """One fused kernel in each of 28 layers became three; one of them ran elsewhere before."""
     old, new = by_hand(tmp_path, "old", 100 * MS), by_hand(tmp_path, "new", 129 * MS)

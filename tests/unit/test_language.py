@@ -88,6 +88,9 @@ def test_only_the_page_follows_the_locale(
 _SENTENCES = {
     "MatMulV2 takes 30 % longer per call for the same inputs, called 170 times per step as before"
     " (162 → 124 TFLOP/s).": ("MatMulV2 在输入相同的情况下单次耗时增加 30 %，每步仍调用 170 次（162 → 124 TFLOP/s）。"),
+    "MatMulV2 takes 50 % longer per call for inputs of the same shapes, called 2 times per step as before.": (
+        "MatMulV2 在输入形状相同的情况下单次耗时增加 50 %，每步仍调用 2 次。"
+    ),
     "The others wait for rank 5, which starts collectives up to 4.00 ms late (0.100 ms before): their exposed"
     " communication grew by 3.90 ms; on rank 5 computation grew by 4.00 ms.": (
         "其他 rank 在等待 rank 5，它发起集合通信最多晚 4.00 ms（此前 0.100 ms）：其他 rank 的未掩盖通信增加 3.90 ms；"
