@@ -125,6 +125,9 @@ _SENTENCES = {
         "（12 → 22.4 ms；均值： +77.8 %（每 token）；workload.total_tokens +5.0 %；区间 -97.6 … +3,203.9 %"
         "（按各次运行相差 46 % 计，依据：本次的运行）；各次运行 7, 17 对 20, 24.8）；每侧约 10 次运行可以判定"
     ),
+    "expected at most +10.0 %, found +0.0 % per response token (100 → 150 ms; response tokens +50.0 %)": (
+        "预期至多 +10.0 %，实测 +0.0 %（每个回答 token）（100 → 150 ms；回答 token +50.0 %）"
+    ),
     "Sort takes 20 % longer per call for the same inputs, called 8 times per step instead of 2, on average, most of it"
     " on rank 2.": "Sort 在输入相同的情况下单次耗时增加 20 %，每步调用 8 次，此前 2 次，取平均，主要在 rank 2 上。",
     "Add takes 0.633 ms less of the step, as less of it runs while the host is in the step.": (
