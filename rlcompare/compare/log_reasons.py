@@ -8,12 +8,12 @@ moved in the direction that fits: preemptions, acceptance, turns, MFU, memory, a
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import copysign, fsum, sqrt
 
 from rlcompare.compare.common import ENOUGH, STEADY_RATE, per_token
-from rlcompare.compare.evidence import LEAST_RELATIVE, Evidence, faster_side, moved, seconds, short
+from rlcompare.compare.evidence import LEAST_RELATIVE, Evidence, faster_side, moved, ms, seconds, short
 from rlcompare.compare.log_sentences import WHY
 from rlcompare.compare.log_tells import (
     DEVICES,
@@ -26,7 +26,7 @@ from rlcompare.compare.log_tells import (
 )
 from rlcompare.compare.log_work import Work, work_of
 from rlcompare.compare.overall import OUTSIDE
-from rlcompare.compare.parts import TIMER, Basis, Candidate, Part
+from rlcompare.compare.parts import TIMER, WAITING, Basis, Candidate, Part
 from rlcompare.compare.places import batches, mostly
 from rlcompare.compare.timers import MS_PER_S, TELLING, TrainingLog
 from rlcompare.compare.training import BESIDE_TOKENS
@@ -44,6 +44,9 @@ LARGE_LUCK = 1.5
 
 OF_ASYNCHRONOUS = ("timing_s/generate_async", "fully_async/")
 """How metrics begin that only trainers log which generate while they train."""
+
+WORTH_NAMING = 0.05
+"""Part of a phase's change from which what is made up for is told beside it."""
 
 ALL_OF = 0.8
 """Part of a timer's change that few steps must make up to be told; the others may make up for no more than that."""
@@ -254,7 +257,17 @@ def _candidate(evidence: Evidence, basis: Basis, reason: str, amounts: Mapping[i
         rates = per_token(evidence, basis, alone=alone)
         why += f": the work changed{rates}" if rates else ""
     what = "workload" if reason == "work" else reason
-    return Candidate(what, amounts, f"{start}, {why}{note}.", section, row)
+    made_up = _hidden([basis.parts[place] for place in amounts])
+    return Candidate(what, amounts, f"{start}{made_up}, {why}{note}.", section, row)
+
+
+def _hidden(parts: Sequence[Part]) -> str:
+    """A clause on what else phases changed by, which makes no step longer; empty if that is next to nothing."""
+    size = fsum(part.hidden for part in parts)
+    if abs(size) <= WORTH_NAMING * abs(fsum(part.delta for part in parts)):
+        return ""
+    waiting = f"{'less' if size > 0 else 'more'} waiting for samples makes"
+    return f", not counting {ms(abs(size))} that {'others make' if parts[0].name == WAITING else waiting} up for"
 
 
 def _moved_out(log: TrainingLog, part: Part) -> str:
@@ -276,7 +289,11 @@ def _beside_the_step(log: TrainingLog, part: Part) -> str:
 def _why(evidence: Evidence, part: Part, rest: float) -> tuple[str, bool]:
     """What the log tells of a phase's change, or of what is left of it, and whether that is a reason."""
     rare = evidence.rare_phases.get(str(part.phase))
-    clauses = [f", {rare.text}" if rare else "", mostly(part.row, part.delta), batches(evidence, part.name, part.delta)]
+    clauses = [
+        f"{_hidden([part])}{f', {rare.text}' if rare else ''}",
+        mostly(part.row, part.delta),
+        batches(evidence, part.name, part.delta),
+    ]
     clauses += [
         _moved_out(evidence.log, part) or _beside_the_step(evidence.log, part),
         beside(evidence.log, part, rest),

@@ -76,6 +76,7 @@ class Part:
         mean_delta: on the critical path, how the same row changed as a mean over ranks, in ms; None if it has no mean.
         mean_moved: the same, but the mean of the sizes of the ranks' changes; None if the sides have different ranks.
         timer: the key in the training log, where training timed it.
+        hidden: ms of its change that ``new`` is without, as waiting for samples made up for it, or it for others.
     """
 
     kind: str
@@ -87,6 +88,7 @@ class Part:
     mean_delta: float | None = None
     mean_moved: float | None = None
     timer: str = ""
+    hidden: float = 0.0
 
     @property
     def delta(self) -> float:
@@ -331,7 +333,8 @@ def _without_hidden(parts: Sequence[Part]) -> Sequence[Part]:
 
     def left(part: Part) -> Part:
         size = abs(waiting.delta) if part is waiting else abs(against) if part.delta * waiting.delta < 0 else 0.0
-        return replace(part, new=part.baseline + part.delta * (1 - hidden / size)) if size else part
+        made_up = part.delta * hidden / size if size else 0.0
+        return replace(part, new=part.baseline + part.delta * (1 - hidden / size), hidden=made_up) if size else part
 
     return [left(part) for part in parts]
 

@@ -215,6 +215,12 @@ def test_waiting_hides_only_what_it_makes_up_for(
         paths.append(store.done())
     cause = compared(*paths).causes[0]
     assert (cause.row, cause.delta_ms) == (row, pytest.approx(1e3 * seconds))
+    left = {
+        (5.0, -2.0): "2.00 s that less waiting for samples makes up for",
+        (-1.0, 6.0): "1.00 s that others make up for",
+    }
+    says = f", not counting {left.get((update, wait))}"
+    assert (says in cause.text) == ("not counting" in cause.text) == ((update, wait) in left)
 
 
 def test_a_log_without_a_time_of_the_step_has_the_sum_of_its_timers(tmp_path: Path) -> None:
