@@ -7,7 +7,9 @@ from typing import Any
 
 from duckdb import DuckDBPyConnection
 
+from rlcompare.db import set_variable
 from rlcompare.language import mark
+from rlcompare.metrics import training_timers
 from rlcompare.resources import sql, sql_order
 
 SECTIONS = {
@@ -33,6 +35,7 @@ SECTIONS = {
 
 def sections_of(con: DuckDBPyConnection) -> Iterator[tuple[str, list[str], list[tuple[Any, ...]]]]:
     """Each section of a store's run: its name, its columns and its rows."""
+    set_variable(con, "training_timers", sorted(training_timers()))
     for name in ("compare/late_of", "compare/peak_of", *sql_order("show")):
         con.execute(sql(name))
     for name in SECTIONS:

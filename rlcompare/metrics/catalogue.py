@@ -148,6 +148,12 @@ def step_timers() -> frozenset[str]:
 
 
 @cache
+def training_timers() -> frozenset[str]:
+    """The names of timers that only a step of training has; with them, step 0 is no validation before training."""
+    return frozenset(one.name for one in entries() if one.canonical in (_STEP, "timing_s/update_actor"))
+
+
+@cache
 def waits() -> frozenset[str | None]:
     """The phases in which the trainer waits for another one."""
     return frozenset(one.phase for one in entries() if one.kind == Kind.WAIT)

@@ -1,4 +1,4 @@
--- The values of c_metric that count. Step 0 is validation before training; it counts only if there is no other step. If a metric has steps
+-- The values of c_metric that count. Validation before training counts only if there is no other step. If a metric has steps
 -- without a profiler, only these count. For speed and workload metrics, warm-up steps do not count: those that the run marks as such, else
 -- the run's first step (with a profiler or without) if at least three others of the metric remain. The first value of a metric that the run
 -- logs later, as that of a test, is no warm-up. For a metric that both sides have, only steps that both sides logged count, because later
@@ -16,7 +16,7 @@ CREATE TABLE IF NOT EXISTS c_judged (
 );
 INSERT INTO c_judged
 WITH logged AS (
-    SELECT side, run, name, max(step) = 0 AS only_zero FROM c_metric WHERE value IS NOT NULL AND in_part(name) GROUP BY ALL
+    SELECT side, run, name, bool_and(validation) AS only_validation FROM c_metric WHERE value IS NOT NULL AND in_part(name) GROUP BY ALL
 ), kind AS (
     SELECT l.*, coalesce(e.of_machine OR e.of_work, regexp_matches(l.name, '^(timing_s/|prometheus/|workload\.)')) AS speed
     FROM logged AS l LEFT JOIN c_metric_entry AS e USING (side, run, name)
@@ -24,12 +24,12 @@ WITH logged AS (
     SELECT m.side, m.run, m.name, m.step, m.value, m.warmup, k.speed,
            CASE WHEN k.speed AND m.warmup THEN 2 WHEN m.profiled THEN 1 ELSE 0 END AS grade
     FROM c_metric AS m JOIN kind AS k USING (side, run, name)
-    WHERE m.value IS NOT NULL AND in_part(m.name) AND (m.step IS DISTINCT FROM 0 OR k.only_zero)
+    WHERE m.value IS NOT NULL AND in_part(m.name) AND (NOT m.validation OR k.only_validation)
 ), best AS (
     SELECT side, run, name, grade, count(*) AS steps FROM graded GROUP BY side, run, name, grade
     QUALIFY grade = min(grade) OVER (PARTITION BY side, run, enum_code(name))
 ), started AS (
-    SELECT side, run, CASE WHEN profiled THEN 1 ELSE 0 END AS grade, min(step) AS first FROM c_metric WHERE step <> 0 GROUP BY ALL
+    SELECT side, run, CASE WHEN profiled THEN 1 ELSE 0 END AS grade, min(step) AS first FROM c_metric WHERE NOT validation GROUP BY ALL
 ), ranked AS (
     SELECT g.* EXCLUDE (warmup, speed), g.speed AND g.warmup IS NULL AND coalesce(g.step = f.first, FALSE) AS is_first, is_first AND b.steps > 3 AS is_warmup
     FROM graded AS g JOIN best AS b USING (side, run, name, grade) LEFT JOIN started AS f USING (side, run, grade)

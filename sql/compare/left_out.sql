@@ -5,7 +5,7 @@
 WITH logged AS (
     SELECT m.side, m.run, m.step, m.profiled, m.warmup, j.step IS NOT NULL AS counts
     FROM c_metric AS m LEFT JOIN (FROM c_judged WHERE name = 'timing_s/step') AS j ON j.side = m.side AND j.run = m.run AND j.step = m.step
-    WHERE m.name = 'timing_s/step' AND m.value IS NOT NULL AND m.step <> 0
+    WHERE m.name = 'timing_s/step' AND m.value IS NOT NULL AND m.step IS NOT NULL AND NOT m.validation
 ), graded AS (
     SELECT *, step = min(step) FILTER (NOT profiled AND warmup IS NULL) OVER (PARTITION BY side, run) AS is_first FROM logged
 )

@@ -14,7 +14,7 @@ WITH timer_name AS (
 ), judged AS (
     SELECT *, value - usual > greatest(4 * deviation, 0.2 * usual) AS is_long FROM spread
 ), logged AS (
-    SELECT side, run, name, min(step) AS first, max(step) AS last FROM c_metric WHERE in_part(name) AND value IS NOT NULL AND step > 0 GROUP BY ALL
+    SELECT side, run, name, min(step) AS first, max(step) AS last FROM c_metric WHERE in_part(name) AND value IS NOT NULL AND step >= 0 AND NOT validation GROUP BY ALL
 )
 SELECT j.side, j.run, j.name, any_value(l.first) AS first, any_value(l.last) AS last, any_value(j.of_steps) AS of_steps,
        list(j.step ORDER BY j.step) FILTER (is_long) AS steps, list(j.value ORDER BY j.step) FILTER (is_long) AS amounts,

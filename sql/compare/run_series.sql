@@ -1,5 +1,5 @@
 -- Times, health and workload step by step: for each run and metric, the steps and their values, in order. Steps under a profiler and
--- warm-up steps are left out if there are others; so is step 0, validation before training. `phase`: the phase of the step that the timer
+-- warm-up steps are left out if there are others; so is validation before training. `phase`: the phase of the step that the timer
 -- is; NULL: none. `left_out`: those of the steps that do not count for the mean (c_judged).
 -- Depends on c_judged, c_metric, c_metric_name, c_timer.
 -- Nothing without c_metric, c_metric_name.
@@ -12,7 +12,7 @@ WITH watched AS (
        OR regexp_matches(name, '^training/(rollout_probs_diff|off_policy)|^response/aborted_ratio$')
 ), known AS (
     SELECT side, run, name, step, value, coalesce(profiled OR warmup, FALSE) AS disturbed
-    FROM c_metric SEMI JOIN watched USING (name) WHERE value IS NOT NULL AND step > 0
+    FROM c_metric SEMI JOIN watched USING (name) WHERE value IS NOT NULL AND step >= 0 AND NOT validation
 ), counted AS (
     SELECT side, run, name, bool_and(disturbed) AS disturbed FROM known GROUP BY ALL
 )

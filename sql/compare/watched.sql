@@ -1,4 +1,4 @@
--- The metrics that tell whether training is healthy (docs/metrics.md, "Stability"), by step. Step 0 is validation before training and does
+-- The metrics that tell whether training is healthy (docs/metrics.md, "Stability"), by step. Validation before training does
 -- not count. `what` says how `rlcompare/compare/stability.py` judges a metric. Counts that a job sums up from its start are turned into their
 -- increase. `mean` and `middle` (the median) are those of the last five steps that have a number, or of all steps if there are fewer.
 -- Depends on c_metric, c_metric_name, in_part, middle_of.
@@ -55,7 +55,7 @@ WITH chosen AS (   -- no name matches two patterns
 ), given AS (
     SELECT m.side, m.run, m.name, m.given, c.what, m.step, m.value, b.name IS NOT NULL AS shared
     FROM c_metric AS m JOIN chosen AS c USING (name) LEFT JOIN met AS b ON b.name = m.name AND b.step = m.step
-    WHERE m.step <> 0 AND in_part(m.name)
+    WHERE m.step IS NOT NULL AND NOT m.validation AND in_part(m.name)
 ), grown AS (
     SELECT * REPLACE (value - coalesce(lag(value) OVER (PARTITION BY side, run, enum_code(name) ORDER BY step), 0) AS value)
     FROM given WHERE what LIKE '%\_count' ESCAPE '\'

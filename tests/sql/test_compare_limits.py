@@ -229,6 +229,20 @@ def test_validation_before_training_counts_only_where_there_is_nothing_else(tmp_
     assert diff.new.steps == () and diff.new.runs[0].steps == 2  # step 0 has a metric of training too
 
 
+def test_step_0_counts_where_the_run_trained_in_it(tmp_path: Path) -> None:
+    """It is then the warm-up of times; a test that is logged with it was before training."""
+    steps = [{"timing_s/step": 30.0 + 10 * (step == 0), "critic/score/mean": 0.2, "val/acc": 0.5} for step in range(6)]
+    steps[0] |= {"critic/score/mean": 0.8, "val/acc": 0.1}
+    path = logged(tmp_path / "run.duckdb", *steps, first=0)
+    diff = compared(path, path)
+    for name, value in (("timing_s/step", 30.0), ("critic/score/mean", 0.3), ("val/acc", 0.5)):
+        assert values(diff, name) == (pytest.approx(value), pytest.approx(value))
+    said = [finding.message for finding in diff.quality if finding.key == "steps_left_out"]
+    assert said[0] == "Baseline: training times are means over 5 of 6 steps; left out: 1 warm-up."
+    (series,) = (one for one in diff.series if (one.side, one.metric) == ("new", "critic/score/mean"))
+    assert series.steps[0] == 0
+
+
 @pytest.mark.parametrize(("third", "first"), [(1.009, 4), (1.011, 3)])
 def test_metrics_diverge_at_the_first_step_that_is_more_than_a_hundredth_apart(
     tmp_path: Path, third: float, first: int

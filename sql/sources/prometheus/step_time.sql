@@ -1,6 +1,6 @@
 -- When the steps of a run were: from the end of the step before, if no more than the step, its test and its checkpoint lie between the two
 -- times at which steps were logged, else backwards from the time at which it was logged. Steps without a timer of their own go from the
--- step before.
+-- step before; step 0 without one is validation before training.
 -- Variables: step_timers.
 -- Depends on metric, stage_logged.
 CREATE OR REPLACE TEMP TABLE stage_step_time AS
@@ -17,4 +17,4 @@ WITH timer AS (
     FROM logged
 )
 SELECT step, start_ns, least(time_ns, start_ns + coalesce(step_ns::BIGINT, time_ns - start_ns)) AS end_ns
-FROM begun WHERE start_ns < time_ns AND coalesce(step_ns, 1) > 0 AND step <> 0;
+FROM begun WHERE start_ns < time_ns AND coalesce(step_ns, 1) > 0 AND (step <> 0 OR step_ns IS NOT NULL);
