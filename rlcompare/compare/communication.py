@@ -204,8 +204,7 @@ def communication(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
         if basis.is_apart(parts.values()):
             text = f"Exposed {short(name)} {moved(delta)} per step."
         elif basis.ranks:
-            on_ranks = f", and its mean over ranks {moved(mean)}" if abs(mean / delta - 1) > SAME_ON_RANKS else ""
-            text = f"Exposed {short(name)} {moved(delta)} per step{on_ranks}{tail}"
+            text = f"Exposed {short(name)} {moved(delta)} per step{_on_ranks(rows, delta, mean)}{tail}"
         elif own / delta < 1 and exposed != "all":
             text = f"Exposed {short(name)} {moved(delta)} per step, and its total {moved(own)}{tail}"
         if all(part.kind == "transfer" for part in parts.values()):
@@ -295,6 +294,22 @@ def _is_other_waiting(rows: Sequence[Row], mean: float) -> bool:
     """
     exposed = _exposed(rows)
     return exposed is not None and abs(exposed - mean) > OTHERWISE * abs(mean)
+
+
+def _on_ranks(rows: Sequence[Row], delta: float, mean: float) -> str:
+    """A clause with the change of exposed collectives as a mean over ranks, if it is another than on the path.
+
+    The mean is that of the section ``collectives``: waiting is exposed, too, and nobody waits on the path.
+
+    Args:
+        rows: of the section ``collectives``.
+        delta: the change of their exposed time on the critical path.
+        mean: the change of their exposed time that is not waiting, as a mean over ranks.
+    """
+    exposed = _exposed(rows)
+    waiting = "" if exposed is None or abs(exposed - mean) <= SAME_ON_RANKS * abs(mean) else ", waiting included,"
+    shown = mean if exposed is None else exposed
+    return f", and its mean over ranks{waiting} {moved(shown)}" if abs(shown / delta - 1) > SAME_ON_RANKS else ""
 
 
 def _exposed(rows: Sequence[Row]) -> float | None:

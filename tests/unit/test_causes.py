@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from rlcompare.compare.causes import find_causes
 from rlcompare.compare.common import clock
+from rlcompare.compare.communication import communication
 from rlcompare.compare.computation import outside
 from rlcompare.compare.evidence import Evidence, OperatorChange
 from rlcompare.compare.parts import Basis, Part
@@ -275,6 +276,27 @@ def test_a_twentieth_of_the_change_is_worth_naming(sync: float, named: bool) -> 
     account |= {("compute", None, f"k{number}"): (5.0, 6.0) for number in range(11)}
     account |= {("comm", None, f"kind {number}"): (5.0, 5.0 + (19 - sync) / 11) for number in range(11)}
     assert [cause.row for cause in causes_of(account)[0]] == (["k", "aten::item"] if named else ["k"])
+
+
+@pytest.mark.parametrize(
+    ("exposed", "told"),
+    [
+        (-15.0, ", and its mean over ranks, waiting included, shrank by 15.00 ms."),
+        (-20.0, ", and its mean over ranks shrank by 20.00 ms."),
+        (None, ", and its mean over ranks shrank by 20.00 ms."),
+        (-22.0, "."),
+    ],
+)
+def test_the_mean_over_ranks_of_exposed_communication_holds_waiting(exposed: float | None, told: str) -> None:
+    """Without waiting it shrank by 20 ms on the ranks, and by 22.5 ms on the critical path."""
+    parts = (Part("comm", None, "all_reduce", 80.0, 57.5, mean_delta=-20.0),)
+    row: Row = {"name": "all_reduce", "baseline": 92.0, "new": 77.0, "delta": -15.0}
+    if exposed is not None:
+        row |= {"baseline_exposed_ms": 88.0, "new_exposed_ms": 88.0 + exposed}
+    evidence = evidence_of({("comm", None, "all_reduce"): (80.0, 57.5)})
+    sections = {**evidence.sections, "collectives": Section("collectives", "ms", (), None, "", (row,))}
+    (found,) = communication(replace(evidence, sections=sections), Basis(-22.5, parts, ranks=2))
+    assert found.text == f"Exposed all_reduce shrank by 22.50 ms per step{told}"
 
 
 @pytest.mark.parametrize(
