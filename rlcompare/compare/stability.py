@@ -200,8 +200,8 @@ def _both(pair: Pair, before: float, now: float, change: str = "") -> str:
     """Both levels, and whether they are those at the ends of the logs."""
     name, finish, baseline = pair.new.given, pair.new.finish, pair.baseline.finish if pair.baseline else None
     if now != finish:
-        its = "ends at" if before == baseline else "has"
-        return f"{name} is {show(now)} where the baseline {its} {show(before)}{change}; it ends at {show(finish)}"
+        at = f"in the last steps that both logged, the baseline's {show(before)}{change}"
+        return f"{name} is {show(now)} {at}; the new side ends at {show(finish)}"
     other = "the baseline's at" if before == baseline else "where the baseline has"
     return f"{name} ends at {show(now)}, {other} {show(before)}{change}"
 

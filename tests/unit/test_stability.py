@@ -555,7 +555,8 @@ def test_a_reward_that_recovers_after_the_baselines_end_only_warns() -> None:
     dip: dict[str, Change] = {SCORE: lambda step, value: 0.2 if 40 < step <= 70 else value}
     (found,) = symptoms(job(1, 60), job(2, 120, dip))
     assert (found.key, found.severity) == ("health.reward_fall", "warn")
-    assert "is 0.2 where the baseline ends at" in found.text and "; it ends at 0.871" in found.text
+    assert "is 0.2 in the last steps that both logged, the baseline's" in found.text
+    assert "; the new side ends at 0.871" in found.text
 
 
 @pytest.mark.parametrize(
@@ -565,7 +566,12 @@ def test_a_reward_that_recovers_after_the_baselines_end_only_warns() -> None:
         ("actor/entropy", after(30, lambda v: v / 90), (120, 60), "at the same steps."),
         ("actor/entropy", lambda s, v: v / 90 if 20 < s < 30 else v, (60, 60), "; the baseline's is at least 0.291."),
         (SCORE, lasting(lambda v: v * 0.7), (120, 60), "ends at 0.413, where the baseline has 0.58 "),
-        (CLIP, lambda s, v: 0.97 if 30 < s < 80 else v, (60, 120), "is 0.97 where the baseline ends at 0.02;"),
+        (
+            CLIP,
+            lambda s, v: 0.97 if 30 < s < 80 else v,
+            (60, 120),
+            "in the last steps that both logged, the baseline's 0.02;",
+        ),
         (CLIP, after(30, lambda _: 0.97), (120, 60), "ends at 0.97, where the baseline has 0.02"),
     ],
 )
@@ -578,6 +584,15 @@ def test_a_level_is_said_to_be_at_the_end_or_at_the_same_steps_only_where_it_is(
     assert says in text
     with speaking("zh-CN"):
         assert said(text) != text
+
+
+def test_a_baseline_that_goes_on_does_not_end_where_the_new_side_does() -> None:
+    """Both are level from step 40 on. They share the steps 51 to 100: five of them are a tenth, of the new side ten."""
+    level: Change = lambda step, value: min(value, 0.5)  # noqa: E731
+    base = {step: of for step, of in job(1, 150, {SCORE: level}).items() if step > 50}
+    (found,) = (one for one in symptoms(base, job(2, 100, {SCORE: lambda s, v: 0.002 * s})) if one.metric == SCORE)
+    assert found.text.startswith(f"{SCORE} is 0.196 in the last steps that both logged, the baseline's 0.5 (-60.8 %);")
+    assert "; the new side ends at 0.191; " in found.text
 
 
 @pytest.mark.parametrize(("decimals", "found"), [(17, ["health.no_gradient"]), (3, [])])
