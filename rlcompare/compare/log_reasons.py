@@ -25,7 +25,7 @@ from rlcompare.compare.log_tells import (
     settings_of,
 )
 from rlcompare.compare.log_work import Work, work_of
-from rlcompare.compare.overall import OUTSIDE
+from rlcompare.compare.overall import OUTSIDE, SPEED
 from rlcompare.compare.parts import TIMER, WAITING, Basis, Candidate, Part
 from rlcompare.compare.places import batches, mostly
 from rlcompare.compare.timers import MS_PER_S, TELLING, TrainingLog
@@ -274,7 +274,7 @@ def _moved_out(log: TrainingLog, part: Part) -> str:
     """A clause for a phase that one side has outside of its step; else empty."""
     if part.timer not in log.changes or (part.baseline and part.new) or part.phase != part.name:
         return ""
-    return f", as it follows the step on the {'new side' if part.baseline else 'baseline'}"
+    return f", as {SPEED} of the {'new side' if part.baseline else 'baseline'} does not include it"
 
 
 def _beside_the_step(log: TrainingLog, part: Part) -> str:
@@ -289,13 +289,12 @@ def _beside_the_step(log: TrainingLog, part: Part) -> str:
 def _why(evidence: Evidence, part: Part, rest: float) -> tuple[str, bool]:
     """What the log tells of a phase's change, or of what is left of it, and whether that is a reason."""
     rare = evidence.rare_phases.get(str(part.phase))
-    clauses = [
-        f"{_hidden([part])}{f', {rare.text}' if rare else ''}",
-        mostly(part.row, part.delta),
-        batches(evidence, part.name, part.delta),
-    ]
+    outside = _moved_out(evidence.log, part)
+    in_steps = "" if rare is None else rare.text_of("baseline" if part.baseline else "new") if outside else rare.text
+    clauses = [f"{_hidden([part])}{f', {in_steps}' if in_steps else ''}", mostly(part.row, part.delta)]
     clauses += [
-        _moved_out(evidence.log, part) or _beside_the_step(evidence.log, part),
+        batches(evidence, part.name, part.delta),
+        outside or _beside_the_step(evidence.log, part),
         beside(evidence.log, part, rest),
     ]
     is_number = rare is not None and rare.by_number(part.baseline, part.new) / part.delta >= FITS

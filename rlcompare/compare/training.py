@@ -112,6 +112,10 @@ class RarePhase(NamedTuple):
         before, after = (f"{self.had[side]} of {self.steps[side]}" for side in SIDES)
         return f"in {after} steps" if before == after else f"in {after} steps, before in {before}"
 
+    def text_of(self, side: SideName) -> str:
+        """``in 4 of 19 steps``, of one side: where the other has the phase outside of its steps."""
+        return f"in {self.had[side]} of {self.steps[side]} steps"
+
     def by_number(self, baseline: float, new: float) -> float:
         """What running in more or fewer of the steps changes the time of the phase by."""
         before, after = (self.had[side] / self.steps[side] for side in SIDES)

@@ -482,6 +482,20 @@ def test_a_small_phase_need_not_change_by_what_whole_runs_differ(tmp_path: Path)
     assert [cause.row for cause in causes] == ["reward"]
 
 
+def test_a_phase_that_the_other_side_has_outside_of_its_steps_is_told_as_such(tmp_path: Path) -> None:
+    """The baseline saves, too, in every eighth step, but its time of the step does not include that."""
+
+    def saved(steps: Steps, every: int, inside: float) -> Steps:
+        for step in steps[1::every]:
+            step["timing_s/save_checkpoint"] = 40.0
+            step["timing_s/step"] += 40.0 * inside
+        return steps
+
+    old, new = (logged(tmp_path / f"{n}.duckdb", *saved(job(n), every, n - 1.0)) for n, every in ((1, 8), (2, 3)))
+    (text,) = (cause.text for cause in compared(old, new).causes if cause.row == "save_checkpoint")
+    assert text.endswith("in 13 of 39 steps, as timing_s/step of the baseline does not include it.")
+
+
 def test_how_often_a_phase_runs_is_a_reason_if_it_explains_the_change(tmp_path: Path) -> None:
     """Each half of a log may have one checkpoint more than the other."""
 
