@@ -376,8 +376,15 @@ def _kernels(kernels: KernelMatchSummary, matched: float | None, measured: Seque
     if matched is None or share is None or share >= MATCHED_ENOUGH:
         return []
     if matched >= MATCHED_ENOUGH:
-        message = f"Only {share:.0%} of the kernels' time has the same input shapes on both sides: shapes vary."
+        message = f"{_part(share)} of the kernels' time has the same input shapes on both sides: shapes vary."
         return [Finding("shapes", None, None, INFO, message)]
-    others = "the others are other kernels, or have other inputs"
-    message = f"Only {matched:.0%} of the kernels' time has a match on the other side: {others}."
+    others = "the others are other kernels, or have other inputs" if matched else "kernels or their inputs differ"
+    message = f"{_part(matched)} of the kernels' time has a match on the other side: {others}."
     return [Finding("shapes", None, None, CAUTION, message)]
+
+
+def _part(share: float) -> str:
+    """The subject of a sentence on a part that is too small."""
+    if not share:
+        return "None"
+    return f"Only {share * 100:.0f} %" if share >= 0.005 else "Less than 1 %"

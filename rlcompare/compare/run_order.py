@@ -59,6 +59,9 @@ def _seconds(started: str) -> float | None:
 
 
 def _order(sides: Mapping[SideName, Side]) -> list[Finding]:
+    chips = [sides[side].env.get("chip") for side in SIDES]
+    if all(chips) and chips[0] != chips[1]:
+        return []  # no machine made the runs of both sides
     starts = [_starts(sides[side]) for side in SIDES]
     if any(known is None or len(known) < 2 for known in starts):
         return []

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from rlcompare.compare.comparability import _kernels
+from rlcompare.compare.records import KernelMatchSummary
 from rlcompare.errors import ExitCode
 from rlcompare.gate.policy import built_in_policy
 from rlcompare.gate.rules import judge
@@ -152,7 +154,13 @@ def test_other_work_calls_for_caution(tmp_path: Path) -> None:
     new = RollupStore(tmp_path / "new.duckdb").capture().step(1).time(1, 10 * MS).kernel(1, "Conv2D", 1, 10 * MS).done()
     (finding,) = compared(old, new).comparability.findings
     assert (finding.key, finding.severity) == ("shapes", "caution")
-    assert finding.message.startswith("Only 0%")
+    assert finding.message.startswith("None of the kernels' time has a match on the other side")
+
+
+@pytest.mark.parametrize(("share", "text"), [(0.0, "None"), (0.002, "Less than 1 %"), (0.426, "Only 43 %")])
+def test_a_part_that_is_too_small_is_named(share: float, text: str) -> None:
+    findings = _kernels(KernelMatchSummary(share, None, by_name=False), share, [])
+    assert [finding.message.partition(" of the")[0] for finding in findings] == [text]
 
 
 def test_several_values_of_a_key_are_listed(tmp_path: Path) -> None:

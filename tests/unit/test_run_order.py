@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from itertools import permutations, product
 
@@ -51,6 +52,18 @@ def test_interleaved_sides_share_the_drift(order: str) -> None:
 def test_blocks_of_runs_are_told(order: str) -> None:
     assert "runs.order" in found(order, [1.0] * len(order))
     assert found(order, [1.0] * len(order), known=False) == set()
+
+
+def test_two_machines_do_not_drift_into_each_other() -> None:
+    sides = sides_of("AABB")
+    chips = (("A", "A"), ("A", "B"))
+    told = [
+        {finding.key for finding in order_findings({
+            side: replace(sides[side], env={"chip": chip}) for (side, _), chip in zip(LETTERS, named, strict=True)
+        }, None)}
+        for named in chips
+    ]  # fmt: skip
+    assert told == [{"runs.order"}, set()]
 
 
 def test_one_run_a_side_has_no_order() -> None:
