@@ -10,7 +10,7 @@ machine: it is read by people, while a terminal's output and Markdown are also s
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache, lru_cache
@@ -85,6 +85,11 @@ def trn(one: str, many: str, number: int, /, **values: Any) -> str:
     """A text that depends on a number, which is put in as ``{n}``; Chinese has one form, under the key ``many``."""
     text = one if number == 1 and current() == ENGLISH else many
     return tr(text, n=f"{number:,}", **values)
+
+
+def sentences(parts: Iterable[str]) -> str:
+    """Sentences, one after the other; Chinese ones have no space between them."""
+    return " ".join(parts).replace("。 ", "。")
 
 
 @cache

@@ -10,7 +10,7 @@ import shutil
 from collections.abc import Iterator, Sequence
 from typing import TextIO
 
-from rlcompare.language import tr
+from rlcompare.language import sentences, tr
 from rlcompare.report.output import Line, print_lines
 from rlcompare.report.summary import SummaryItem
 from rlcompare.report.terminal_bars import BARS_FROM, part_block
@@ -124,11 +124,11 @@ def _layout(items: tuple[SummaryItem, ...], width: int, lines: int) -> list[list
 def _item_lines(item: SummaryItem, width: int, lines: int) -> list[str]:
     if item.lines is None:
         for parts in (item.parts, *item.shorter):
-            lines_of_words = wrap(" ".join(parts), width)
+            lines_of_words = wrap(sentences(parts), width)
             if len(lines_of_words) <= lines:
                 return lines_of_words
         # Long names leave gaps at line ends. If there is no space for gaps, lines are broken anywhere.
-        return pieces(" ".join(parts), width)  # the shortest
+        return pieces(sentences(parts), width)  # the shortest
     whole = (parts for parts in (item.parts, *item.shorter) if is_whole(parts, width, lines))
     return flow(next(whole, item.shorter[-1] if item.shorter else item.parts), width, lines)
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import reduce
 
 from rlcompare.language import tr
 from rlcompare.report.output import Line
@@ -36,9 +37,13 @@ def tables(view: ReportView, width: int, room: int) -> Iterator[Line]:
             room -= _AROUND + len(shown)
             yield from _table(table, shown, width)
     if still:
-        text = tr("No notable change: {tables}", tables=", ".join(still))
+        text = tr("No notable change: {tables}", tables=_listed(still))
         yield Line("")
         yield from (Line(line, ((0, len(line), "noise"),)) for line in wrap(text, width))
+
+
+def _listed(names: Iterable[str]) -> str:
+    return reduce(lambda before, name: tr("{name}, {name1}", name=before, name1=name), names)
 
 
 def _changed(view: ReportView) -> Iterator[tuple[Table, tuple[TableRow, ...]]]:
@@ -69,10 +74,12 @@ def _is_worth_a_row(row: TableRow) -> bool:
 
 
 def _title(table: Table) -> str:
-    unit = next((f", {column.unit}" for column in table.columns if column.unit), "")
-    matched = f" ({tr('{part} matched', part=table.matched)})" if table.matched else ""
+    unit = next((column.unit for column in table.columns if column.unit), "")
+    title = tr("{title}, {unit}", title=table.title, unit=unit) if unit else table.title
+    if table.matched:
+        title = tr("{title} ({part} matched)", title=title, part=table.matched)
     profiled = f"; {tr(OF_PROFILE)}" if tr(OF_PROFILE) in table.note else ""
-    return f"{table.title}{unit}{matched}{profiled}"
+    return f"{title}{profiled}"
 
 
 def _table(table: Table, rows: tuple[TableRow, ...], width: int) -> Iterator[Line]:

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 import time
 from collections.abc import Iterator
@@ -22,6 +23,7 @@ from rlcompare.model.verdict import GateResult
 from rlcompare.report.document import to_document
 from rlcompare.report.html import render_html
 from rlcompare.report.sentences import LIMIT, said
+from rlcompare.report.terminal import print_summary
 from rlcompare.report.view import build_view
 from tests.unit.diff_examples import regression, verdicts
 from tools.texts import texts
@@ -280,6 +282,21 @@ def _strings(value: object, key: str = "") -> Iterator[str]:
 
 
 _DIFF = str(Path(__file__).resolve().parents[2] / "golden" / "expected" / "diff.json")
+
+
+def test_lists_and_sentences_have_chinese_marks_between_them() -> None:
+    with speaking("zh-CN"):
+        out = io.StringIO()
+        view = build_view(regression())
+        print_summary(view, out)
+        assert "Kernel，ms（匹配 " in out.getvalue()
+        assert "。 " not in out.getvalue()
+        still = replace(
+            view, tables=tuple(replace(t, rows=tuple(replace(r, tone="noise") for r in t.rows)) for t in view.tables)
+        )
+        out = io.StringIO()
+        print_summary(still, out)
+        assert "没有明显变化：Kernel、框架算子、" in out.getvalue()
 
 
 def test_an_option_chooses_the_language_of_one_command(capsys: pytest.CaptureFixture[str]) -> None:

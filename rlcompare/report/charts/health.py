@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from rlcompare.compare.names import unit_of
 from rlcompare.compare.replicates import counted
-from rlcompare.language import tr
+from rlcompare.language import sentences, tr
 from rlcompare.model.diff import ADVICE, Diff, Row, Series
 from rlcompare.model.health import HealthRange, health_range
 from rlcompare.model.words import SIDES, EventKind, Health, SideName
@@ -309,7 +309,7 @@ def _note(courses: Mapping[str, _Courses], others: Sequence[str]) -> str:
         names = ", ".join(safe_text(name, _NAME) for name in others[:_NAMED])
         more = tr(" and {n} more", n=len(others) - _NAMED) if len(others) > _NAMED else ""
         texts.append(tr("Not drawn: {names}{more}.", names=names, more=more))
-    return " ".join(texts)
+    return sentences(texts)
 
 
 def _table(diff: Diff, courses: Mapping[str, _Courses]) -> TextTable:

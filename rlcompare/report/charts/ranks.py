@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from rlcompare.language import tr, trn
+from rlcompare.language import sentences, tr, trn
 from rlcompare.model.diff import Diff
 from rlcompare.model.pictures import Pictures
 from rlcompare.model.words import SIDES, SideName
@@ -282,7 +282,7 @@ def _finding(
     who = [f"{safe_text(rank, 60)} ({_on(sides)})" for rank, sides in late.items()]
     if who and len(late) <= MOST_NAMED:
         texts.append(tr("Starts collectives last: {who}.", who=", ".join(who)))
-    return " ".join(texts)
+    return sentences(texts)
 
 
 def _on(sides: Sequence[SideName]) -> str:
@@ -321,7 +321,7 @@ def _note(data: RankValues, tolerance: float, is_folded: bool, has_path: bool) -
         )
     if has_path:
         texts.append(tr("◆: the critical path stays here for 5 % of its time or more."))
-    return " ".join(texts)
+    return sentences(texts)
 
 
 def _legend(step: float) -> tuple[tuple[str, str], ...]:
