@@ -27,6 +27,8 @@ SECONDS_FROM = 10_000.0
 """Times of at least this many milliseconds are shown in seconds."""
 
 _MOST_DECIMALS = 9
+_WHOLE_FROM = 999.5
+"""Three digits of larger numbers would be a power of ten."""
 
 
 def decimals_for(values: Iterable[Value]) -> int:
@@ -64,6 +66,8 @@ def amount(value: Value, unit: str, decimals: int | None = None) -> str:
     if unit == "bytes":
         return _bytes(value)
     if abs(value) >= LARGE:
+        return grouped(value)
+    if unit == "count" and abs(value) >= _WHOLE_FROM:
         return grouped(value)
     if unit in _TIME_UNITS:
         return _no_minus_zero(grouped(value, lone_decimals(value) if decimals is None else decimals))
@@ -111,8 +115,10 @@ def _shared(unit: str, among: tuple[Value, ...]) -> tuple[str, int]:
 
 
 def brief(value: Value) -> str:
-    """A number without a unit in three digits."""
-    return _no_minus_zero(f"{value:.3g}") if is_number(value) else amount(value, "")
+    """A number without a unit in three digits, or all digits of its whole part."""
+    if not is_number(value):
+        return amount(value, "")
+    return grouped(value) if abs(value) >= _WHOLE_FROM else _no_minus_zero(f"{value:.3g}")
 
 
 def lone_decimals(value: float) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from rlcompare.language import tr
 from rlcompare.model.diff import ADVICE, Diff
 from rlcompare.model.words import RuleSeverity
@@ -12,13 +14,14 @@ from rlcompare.report.step_parts import number_of, rows_of
 from rlcompare.text import safe_text
 
 Parts = tuple[str, ...]
+_CLAUSES = re.compile("[;\uff1b] ?")
 
 FEWEST = 5
 """Steps of training from which the absence of a sign says something."""
 
 
 def symptom_parts(diff: Diff) -> tuple[Parts, tuple[Parts, ...], str]:
-    """All symptoms as parts of one entry; the same without advice, and the keys alone; and their tone."""
+    """All symptoms as parts of one entry; the same without advice, their first clauses, their keys; and their tone."""
     errors = sum(symptom.severity == RuleSeverity.ERROR for symptom in diff.symptoms)
     numbers = ((errors, "error"), (len(diff.symptoms) - errors, "warning"))
     counts = ", ".join(count(number, noun) for number, noun in numbers if number)
@@ -27,7 +30,8 @@ def symptom_parts(diff: Diff) -> tuple[Parts, tuple[Parts, ...], str]:
     keys = ", ".join(dict.fromkeys(symptom.key.removeprefix("health.") for symptom in diff.symptoms))
     full, short = ((tr("{counts}: {first}", counts=counts, first=shown[0]), *shown[1:]) for shown in (texts, brief))
     named = tr("{counts}: {first}", counts=counts, first=keys)
-    return full, (short, (named,)), symptoms_tone(diff)
+    first = tuple(_CLAUSES.split(text)[0].rstrip(".。") for text in short)
+    return full, (short, first, (named,)), symptoms_tone(diff)
 
 
 def training_texts(diff: Diff) -> Parts:

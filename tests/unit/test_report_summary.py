@@ -94,6 +94,14 @@ def test_the_answer_and_its_cause_come_first_on_one_screen(make: Callable[[], Di
     assert len(stream.getvalue().splitlines()) <= SCREEN + len(warning_lines(view))
 
 
+def test_a_symptom_that_has_no_room_is_told_by_its_first_clause() -> None:
+    text = "critic/score/mean is 0.135 where the baseline ends at 0.945 (-85.7 %); it ends at 0.129; steps vary by 0.1."
+    base = diff_examples.unstable()
+    diff = replace(base, symptoms=(replace(base.symptoms[0], key="health.reward_fall", text=text),))
+    (line,) = (line for line in summary_lines(build_view(diff)) if line.startswith("stability"))
+    assert line.endswith("1 error: critic/score/mean is 0.135 where the baseline ends at 0.945 (-85.7 %)")
+
+
 def test_runs_that_overlap_are_not_worse() -> None:
     diff = diff_examples.regression()
     runs: Samples = {"baseline": (4400.0, 5105.0), "new": (4900.0, 5135.0)}
@@ -582,7 +590,7 @@ def test_other_work_does_not_stand_beside_nothing_differs() -> None:
 
 def test_a_difference_is_named_before_others_are_counted() -> None:
     sentence = (
-        "Only 0% of the kernels' time has a match on the other side: the others are other kernels, or have other"
+        "Only 3 % of the kernels' time has a match on the other side: the others are other kernels, or have other"
         " inputs."
     )
     findings = (
@@ -591,7 +599,7 @@ def test_a_difference_is_named_before_others_are_counted() -> None:
     )
     diff = replace(diff_examples.regression(), comparability=Comparability(Comparable.CAUTION, findings))
     line = next(line for line in summary_lines(build_view(diff)) if line.startswith("differs"))
-    assert line.startswith("differs     with caution · Only 0% of the kernels' time has a match on the other side")
+    assert line.startswith("differs     with caution · Only 3 % of the kernels' time has a match on the other side")
 
 
 def test_lines_to_spare_go_to_what_had_to_be_cut() -> None:

@@ -122,6 +122,7 @@ def test_every_encoding_can_write_it(encoding: str) -> None:
         (-0.2, "bytes", "0 B"),
         (187, "count", "187"),
         (2.5, "count", "2.5"),
+        (21_514_126_934.5, "count", "21,514,126,934"),  # a mean: half an element is none
         (1_048_576, "count", "1,048,576"),
         (0.97113, "ratio", "0.9711"),
         (27580.123, "", "27,580.1"),
@@ -135,6 +136,14 @@ def test_every_encoding_can_write_it(encoding: str) -> None:
 )
 def test_quantity(value: float | str | None, unit: str, shown: str) -> None:
     assert quantity.quantity(value, unit) == shown
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [(1307.2, "1,307"), (999.6, "1,000"), (998.7, "999"), (-27580.1, "-27,580"), (0.01234, "0.0123"), (1e16, "1e+16")],
+)
+def test_brief_numbers_have_no_power_of_ten_unless_they_are_huge(value: float, shown: str) -> None:
+    assert quantity.brief(value) == shown
 
 
 @pytest.mark.parametrize(
@@ -208,7 +217,7 @@ def test_change_of(delta: float | None, ratio: float | None, baseline: float | N
 def test_any_number_can_be_written(value: float, unit: str) -> None:
     assert quantity.quantity(value, unit)
     assert quantity.signed_quantity(value, unit)
-    assert math.isfinite(float(quantity.brief(value)))
+    assert math.isfinite(float(quantity.brief(value).replace(",", "")))
 
 
 def test_chinese_text_is_broken_beside_its_characters_and_not_before_punctuation() -> None:
