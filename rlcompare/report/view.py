@@ -19,6 +19,7 @@ from rlcompare.report.answer import Answer, answer_of
 from rlcompare.report.cause_rows import Evidence, Marks, anchors_of, evidence_of, explain_command, marks_of
 from rlcompare.report.charts import charts_of
 from rlcompare.report.charts.chart import Chart
+from rlcompare.report.charts.levels import component_text
 from rlcompare.report.charts.waterfall import ends_of
 from rlcompare.report.findings import MESSAGE_LIMIT, FindingView
 from rlcompare.report.gate_view import GateView, gate_view
@@ -200,7 +201,7 @@ def build_view(
     )
     marks = marks_of(diff)
     tables = tuple(
-        section_table(section, floor, rows, judged=judged, causes=marks.get(section.name))
+        section_table(_named(diff, section), floor, rows, judged=judged, causes=marks.get(section.name))
         for section in diff.sections.values()
     )
     return ReportView(
@@ -246,6 +247,16 @@ def _side(side: Side, extent: str, rows: int) -> SideView:
         runs=tuple(safe_text(run.path) for run in side.runs),
         steps=_steps_text(side.steps),
         captures=section_table(captures, 0.0, rows),
+    )
+
+
+def _named(diff: Diff, section: Section) -> Section:
+    """A section whose rows have the names that a reader knows."""
+    if section.name != "memory":
+        return section
+    pool = component_text(diff, "PTA")
+    return replace(
+        section, rows=tuple({**row, "name": pool} if row.get("name") == "PTA" else row for row in section.rows)
     )
 
 

@@ -96,6 +96,15 @@ def test_few_runs_say_what_is_assumed_and_one_run_a_side_shows_steps_alone() -> 
     assert runs_chart(diff_examples.empty()) is None
 
 
+def test_runs_that_differ_too_much_have_no_interval() -> None:
+    """Two models in one folder: with such runs, an interval from 0 to millions of times the baseline says nothing."""
+    diff = with_runs((4.4, 47.1), (4.0, 42.7))
+    chart = runs_chart(diff)
+    assert chart is not None and _content(diff).change is None
+    assert "too few runs: runs that differ by" in chart.finding and "interval" not in chart.finding
+    assert chart.table.columns == ("side", "run", "value", "counts")  # no steps are known
+
+
 def test_runs_that_do_not_count_are_hollow_and_not_in_the_median() -> None:
     series = (_series("new", [38.0, 39.0]), _series("new", [90.0, 90.0], run=1), _series("baseline", [30.0]))
     diff = with_runs((30.0, 30.5), (38.0, 90.0, None), series, new1="it failed")

@@ -56,6 +56,20 @@ def test_lines_go_through_the_samples() -> None:
     assert chart.note.startswith("PTA on the device that uses most: rank 0. ")
 
 
+@pytest.mark.parametrize(("tool", "name"), [("torch", "PyTorch"), ("npu", "PTA")])
+def test_the_pool_of_pytorch_has_its_other_name_on_ascend_alone(tool: str, name: str) -> None:
+    run = replace(diff_examples.regression().new, captures=({"tool": tool},))
+    run = replace(run, runs=(replace(run.runs[0], name="one.json", captures=1),))
+    diff = replace(with_levels(level("new", "reserved", (0.0, 8 * GIB), rank="capture 0")), baseline=run, new=run)
+    chart = memory_chart(diff)
+    assert chart is not None
+    assert chart.note.startswith(f"{name} on the device that uses most: one.json. ")  # it has no rank
+    rows = (diff_examples.row("PTA", 1, 2, what="peak_reserved"),)
+    sections = {**diff.sections, "memory": replace(diff.sections["memory"], rows=rows)}
+    (table,) = (table for table in build_view(replace(diff, sections=sections)).tables if table.name == "memory")
+    assert table.rows[0].cells[0].text == name
+
+
 def test_a_clock_is_drawn_where_it_changes() -> None:
     steady = level("baseline", "clock", (0.0, 1800.0), (90.0, 1800.0))
     assert clock_chart(with_levels(steady, replace(steady, side="new"))) is None

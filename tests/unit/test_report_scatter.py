@@ -100,6 +100,13 @@ def test_time_is_that_in_which_data_moves_where_all_of_them_know_it() -> None:
     assert chart is not None and {row[7] for row in chart.table.rows} == {"4.00 ms"}
 
 
+def test_one_call_is_one() -> None:
+    one = replace(sized("new", "all_reduce", 20, 1, 2**20, 4.0), calls=1.0)
+    more = replace(sized("new", "broadcast", 20, 1, 2**20, 4.0), calls=1.5)
+    texts = [dot.text for dot in drawn(collectives_chart(with_collectives(one, more))).dots]
+    assert [re.findall(r"[\d.]+ calls?\b", text) for text in texts] == [["1 call"], ["1.5 calls"]]
+
+
 def test_a_size_that_became_another_is_joined_if_it_is_the_only_one() -> None:
     old, new = sized("baseline", "broadcast", 3, 1, 10, 1.0), sized("new", "broadcast", 9, 1, 600, 1.0)
     assert len(drawn(collectives_chart(with_collectives(old, new))).moves) == 1
@@ -120,7 +127,7 @@ def test_what_has_no_size_or_no_time_is_not_drawn() -> None:
     assert collectives_chart(with_collectives(without)) is None
     assert collectives_chart(with_collectives(sized("new", "all_reduce", 3, 1, 8, 0.0))) is None
     chart = collectives_chart(with_collectives(without, sized("new", "all_reduce", 3, 1, 8, 1.0)))
-    assert chart is not None and "Without a size: 3 calls of both sides." in chart.note
+    assert chart is not None and "Calls of both sides without a size: 3." in chart.note
 
 
 def kernel(name: str, ms: tuple[float, float], flop: float, moved: float, peak: float | None, **further: object) -> Row:
@@ -179,7 +186,7 @@ def test_a_kernel_of_one_side_and_another_peak() -> None:
         ("peak 250 TFLOP/s", False),
         ("peak 300 TFLOP/s, new", True),
     ]
-    assert scatter.named[0].endswith("17 % of the peak, 2.00 ms, only on the side new")
+    assert scatter.named[0].endswith("17 % of the peak, 2.00 ms, only on the new side")
 
 
 def test_numbers_of_dots_that_meet_share_a_label() -> None:

@@ -66,6 +66,14 @@ def test_a_sum_over_many_names_has_none_of_theirs(what: str, kinds: tuple[str, .
     assert name_of(Cause(what, 1.0, float(len(rows)), "Text.", "account", "a", rows)) == label
 
 
+@pytest.mark.parametrize(
+    ("names", "label"), [(("all_reduce", "all_reduce"), "all_reduce"), (("all_reduce", "broadcast"), "communication")]
+)
+def test_one_kind_of_collective_is_named(names: tuple[str, ...], label: str) -> None:
+    rows = tuple({"kind": "comm", "phase": None, "name": name, "delta_ms": 1.0} for name in names)
+    assert name_of(Cause("communication", 1.0, 2.0, "Text.", "collectives", names[0], rows)) == label
+
+
 def test_a_small_change_is_drawn_on_a_cut_axis() -> None:
     chart = waterfall(diff_examples.regression())
     assert chart is not None and "The axis starts at 4,648.9 ms" in chart.note

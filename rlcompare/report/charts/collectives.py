@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rlcompare.language import tr
+from rlcompare.language import sentences, tr, trn
 from rlcompare.model.diff import Diff
 from rlcompare.model.pictures import SizedCollectives
 from rlcompare.model.size import in_binary_unit
@@ -133,10 +133,15 @@ def _dot(one: SizedCollectives | None, x: Axis, y: Axis, shapes: dict[str, str],
 def _texts(one: SizedCollectives, moving: bool) -> tuple[str, str, str, str]:
     return (
         quantity.quantity(size_of(one), "bytes"),
-        tr("{n} calls", n=quantity.amount(round(one.calls, 2), "")),
+        trn("{n} call", "{n} calls", 1) if one.calls == 1 else tr("{n} calls", n=_calls(one.calls)),
         quantity.quantity(_ms(one, moving), "ms"),
         f"{quantity.brief(_bandwidth(one, moving))} GB/s",
     )
+
+
+def _calls(calls: float) -> str:
+    """A mean over steps and ranks."""
+    return quantity.amount(round(calls, 2), "")
 
 
 def _bytes(value: float) -> str:
@@ -194,10 +199,10 @@ def _note(diff: Diff, moving: bool, hidden: int) -> str:
     ]
     unknown = sum(one.calls for one in diff.pictures.collectives if one.power is None)
     if unknown:
-        texts.append(tr("Without a size: {n} calls of both sides.", n=quantity.amount(round(unknown, 2), "")))
+        texts.append(tr("Calls of both sides without a size: {n}.", n=_calls(unknown)))
     if hidden > 0:
         texts.append(tr("Not drawn: {n} sizes that take less time.", n=f"{hidden:,}"))
-    return " ".join(texts)
+    return sentences(texts)
 
 
 def _table(pairs: Sequence[_Pair], moving: bool) -> TextTable:
@@ -223,7 +228,7 @@ def _table(pairs: Sequence[_Pair], moving: bool) -> TextTable:
 def _cells(one: SizedCollectives, moving: bool) -> list[str]:
     return [
         quantity.quantity(size_of(one), "bytes"),
-        quantity.amount(round(one.calls, 2), ""),
+        _calls(one.calls),
         quantity.quantity(_ms(one, moving), "ms"),
         quantity.brief(_bandwidth(one, moving)),
     ]

@@ -74,8 +74,8 @@ def memory_chart(diff: Diff) -> Chart | None:
     top = max(value for level in found for value in level.values)
     note = tr(
         "{component} on the device that uses most: {ranks}.",
-        component=safe_text(found[0].component, 40),
-        ranks=_ranks(found),
+        component=component_text(diff, found[0].component),
+        ranks=_ranks(diff, found),
     )
     return Chart(
         name="memory",
@@ -83,7 +83,7 @@ def memory_chart(diff: Diff) -> Chart | None:
         finding=_peak_finding(found),
         note=f"{note} {_since()}",
         content=_levels(found, _Scale(0.0, top * 1.08 or 1.0), _byte_ticks(top), tr("memory"), _bytes),
-        table=_table(found, _bytes),
+        table=_table(diff, found, _bytes),
     )
 
 
@@ -101,12 +101,12 @@ def clock_chart(diff: Diff) -> Chart | None:
         finding=_clock_finding(found),
         note=tr(
             "The device with the lowest mean: {ranks}.",
-            ranks=_ranks(found),
+            ranks=_ranks(diff, found),
         )
         + " "
         + _since(),
         content=_levels(found, scale, _round_values(scale.low, scale.high), "MHz", _mhz),
-        table=_table(found, _mhz),
+        table=_table(diff, found, _mhz),
     )
 
 
@@ -192,20 +192,33 @@ def _since() -> str:
     return tr("Time starts at its first step, or at the first sample where no step is marked.")
 
 
-def _ranks(found: Sequence[Level]) -> str:
-    ranks = {level.side: safe_text(level.rank, 60) for level in found}
+def component_text(diff: Diff, component: str | None) -> str:
+    """Whose memory it is. PTA, PyTorch's pool, has this name in profiles of Ascend alone."""
+    tools = {row.get("tool") for side in (diff.baseline, diff.new) for row in side.captures}
+    return "PyTorch" if component == "PTA" and tools == {"torch"} else safe_text(component, 40)
+
+
+def _rank(diff: Diff, level: Level) -> str:
+    """The rank; the run where it is the only capture of this, and has no rank."""
+    runs = (diff.baseline if level.side == "baseline" else diff.new).runs
+    alone = level.rank == "capture 0" and level.run < len(runs) and runs[level.run].captures == 1
+    return safe_text(runs[level.run].name if alone else level.rank, 60)
+
+
+def _ranks(diff: Diff, found: Sequence[Level]) -> str:
+    ranks = {level.side: _rank(diff, level) for level in found}
     if len(set(ranks.values())) == 1:
         return next(iter(ranks.values()))
     return ", ".join(tr("{rank} ({side})", rank=rank, side=side_label(side)) for side, rank in ranks.items())
 
 
-def _table(found: Sequence[Level], text: Callable[[float], str]) -> TextTable:
+def _table(diff: Diff, found: Sequence[Level], text: Callable[[float], str]) -> TextTable:
     """The samples that are drawn; of hundreds a reader wants lowest, highest and last."""
     columns = (tr("level"), tr("rank"), tr("lowest"), tr("highest"), tr("at, ms"), tr("last"))
     rows = tuple(
         (
             f"{_WHAT[level.what]()}, {side_label(level.side)}",
-            safe_text(level.rank, 60),
+            _rank(diff, level),
             text(min(level.values)),
             text(max(level.values)),
             quantity.amount(level.at_ms[level.values.index(max(level.values))], "ms"),

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rlcompare.language import tr, trn
+from rlcompare.language import sentences, tr, trn
 from rlcompare.model.diff import Diff, Row
 from rlcompare.model.words import SIDES, SideName
 from rlcompare.report import quantity
@@ -145,7 +145,7 @@ def _line(kernel: _Kernel) -> str:
     if len(shares) == len(kernel.tflops):  # of one side alone it would not say of which
         texts.insert(1, tr("{share} of the peak", share=arrow(shares)))
     if len(kernel.times) == 1:
-        texts.append(tr("only on the side {side}", side=side_label(next(iter(kernel.times)))))
+        texts.append(tr("only on the new side") if "new" in kernel.times else tr("only on the baseline"))
     return ", ".join(texts)
 
 
@@ -183,7 +183,7 @@ def _finding(kernels: Sequence[_Kernel]) -> str:
     if largest.peak_share and max(largest.peak_share.values()) < FAR_BELOW:
         line = _line(largest)
         said.append(tr("The kernel that takes the most time, {kernel}: {line}.", kernel=largest.name, line=line))
-    return " ".join(said)
+    return sentences(said)
 
 
 def _note(rows: Sequence[Row], known: int, shown: int) -> str:
@@ -210,7 +210,7 @@ def _note(rows: Sequence[Row], known: int, shown: int) -> str:
                 len(rows) - limits - known,
             )
         )
-    return " ".join(texts)
+    return sentences(texts)
 
 
 def _table(kernels: Sequence[_Kernel]) -> TextTable:

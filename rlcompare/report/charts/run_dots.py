@@ -16,7 +16,7 @@ from rlcompare.compare.replicates import counted, of_repetitions
 from rlcompare.compare.runs import known
 from rlcompare.compare.series import kept
 from rlcompare.gate.decision import Decision
-from rlcompare.language import tr, trn
+from rlcompare.language import sentences, tr, trn
 from rlcompare.model.diff import Delta, Diff, RunEvent, RunInfo
 from rlcompare.model.verdict import Policy
 from rlcompare.model.words import SIDES, EventKind, SideName, Status
@@ -39,7 +39,9 @@ _PROFILED = (PATH, "time.step", "time.device_span")
 """Headlines that profiles measure: the section ``steps`` has the steps of their ranks."""
 
 _NAME, _NAMED = 60, 8
-_HUGE = 1e4
+
+_ANYTHING = 100.0
+"""An interval up to so many times the baseline, where few runs had to be guessed to differ much, tells nothing."""
 
 
 @dataclass(frozen=True)
@@ -201,7 +203,7 @@ def _side_runs(diff: Diff, headline: Delta, judged: Delta, side: SideName, axis:
 def _change_bar(decision: Decision, headline: Delta) -> ChangeBar | None:
     found = decision.interval
     ends = found.low, found.change, found.high
-    if not all(map(math.isfinite, ends)):
+    if not all(map(math.isfinite, ends)) or _tells_nothing(decision):
         return None
     factor, unit = (100.0, "") if decision.relative else (1.0, headline.unit)
     low, change, high = (value * factor for value in ends)
@@ -216,6 +218,9 @@ def change_text(decision: Decision, unit: str) -> str:
     """The change and its interval in words."""
     found = decision.interval
     change, low, high = (_moved(value, decision, unit) for value in (found.change, found.low, found.high))
+    if _tells_nothing(decision):
+        noise = quantity.share(decision.spread.value if decision.spread else None)
+        return tr("{change}; too few runs: runs that differ by {noise} may show any change", change=change, noise=noise)
     text = tr("{change}, interval {low} … {high}", change=change, low=low, high=high)
     if found.low_measured and found.high_measured:
         return text
@@ -223,9 +228,15 @@ def change_text(decision: Decision, unit: str) -> str:
     return tr("{text}; too few runs: the interval assumes that runs differ by {noise}", text=text, noise=noise)
 
 
+def _tells_nothing(decision: Decision) -> bool:
+    found = decision.interval
+    is_measured = found.low_measured and found.high_measured
+    return decision.relative and not is_measured and found.high > _ANYTHING
+
+
 def _moved(value: float, decision: Decision, unit: str) -> str:
     if decision.relative:
-        return quantity.change(1 + value) if value < _HUGE else f"×{value:.2g}"
+        return quantity.change(1 + value)
     return quantity.signed_quantity(value, unit)
 
 
@@ -325,7 +336,7 @@ def _note(*, several: bool, logged: bool, steps: bool) -> str:
         texts.append(tr("Steps: one dot for each profiled step, the mean over ranks and runs."))
     elif steps:
         texts.append(tr("Steps: one dot each, of runs that count; unprofiled and after warm-up where possible."))
-    return " ".join(texts)
+    return sentences(texts)
 
 
 def _table(diff: Diff, headline: Delta, change: Decision | None) -> TextTable:
@@ -341,7 +352,10 @@ def _table(diff: Diff, headline: Delta, change: Decision | None) -> TextTable:
     if change is not None:
         rows.append((tr("change"), change_text(change, headline.unit), *[""] * 5))
     columns = (tr("side"), tr("run"), tr("value"), tr("counts"), tr("steps"), tr("lowest step"), tr("highest step"))
-    return TextTable(columns, (False, False, True, False, True, True, True), tuple(rows))
+    right = (False, False, True, False, True, True, True)
+    if all(row[-1] in ("", quantity.ABSENT) for row in rows):  # profiles: their steps are means over the runs
+        return TextTable(columns[:4], right[:4], tuple(row[:4] for row in rows))
+    return TextTable(columns, right, tuple(rows))
 
 
 def _extent(diff: Diff, headline: Delta, side: SideName, run: int) -> Sequence[str]:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from rlcompare.compare.parts import COMMUNICATION, COMPUTE
-from rlcompare.language import tr, trn
+from rlcompare.language import sentences, tr, trn
 from rlcompare.model.diff import Cause, Delta, Diff
 from rlcompare.report import quantity
 from rlcompare.report.charts.chart import Chart, TextTable
@@ -211,7 +211,7 @@ def _note(diff: Diff, whole: Delta, origin: float) -> str:
     if origin > 0:
         shown = quantity.quantity(origin, "ms")
         said.append(tr("The axis starts at {value} to make the changes visible.", value=shown))
-    return " ".join(said)
+    return sentences(said)
 
 
 def _table(bars: Sequence[Bar]) -> TextTable:
@@ -230,6 +230,8 @@ def name_of(cause: Cause) -> str:
     words = _words().get(cause.what)
     if len({row["name"] for row in cause.rows}) > 1:
         words = _words_of_many(cause) or words
+    elif cause.what == "communication" and cause.section == "collectives":
+        words = ""  # the kind of collective
     return words or safe_text(cause.row, _NAME) or safe_text(cause.what.replace("_", " "), _NAME)
 
 
