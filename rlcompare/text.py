@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from rlcompare.language import tr
 
@@ -71,17 +71,28 @@ def fit(text: str, width: int) -> str:
 def fit_names(names: Sequence[str], width: int) -> list[str]:
     """Names cut to a width; those that would then look the same are cut in the middle: their ends may differ."""
     result = [fit(name, width) for name in names]
-    named: dict[str, set[str]] = {}
-    for name, shown in zip(names, result, strict=True):
-        named.setdefault(shown, set()).add(name)
-    return [
-        _fit_middle(name, width) if len(named[shown]) > 1 else shown for name, shown in zip(names, result, strict=True)
-    ]
+    for cut in (_fit_middle, _fit_apart):
+        named: dict[str, set[str]] = {}
+        for name, shown in zip(names, result, strict=True):
+            named.setdefault(shown, set()).add(name)
+        result = [
+            shown if shown == name or len(named[shown]) == 1 else cut(name, named[shown], width)
+            for name, shown in zip(names, result, strict=True)
+        ]
+    return result
 
 
-def _fit_middle(text: str, width: int) -> str:
+def _fit_middle(text: str, _: Collection[str], width: int) -> str:
     end = _beginning(text[::-1], (width - 1) // 2)[::-1]
     return _beginning(text, width - 1 - width_of(end)) + ELLIPSIS + end
+
+
+def _fit_apart(text: str, alike: Collection[str], width: int) -> str:
+    """The beginning of a name, and what follows from where those that look like it begin to differ."""
+    start = _beginning(text, width // 3)
+    columns = enumerate(zip(*alike, strict=False))
+    place = next((at for at, letters in columns if len(set(letters)) > 1), min(map(len, alike)))
+    return fit(start + ELLIPSIS + text[max(place - width // 6, len(start)) :], width)
 
 
 def _beginning(text: str, width: int) -> str:

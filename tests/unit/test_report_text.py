@@ -73,6 +73,13 @@ def test_names_that_differ_at_their_ends_are_told_from_each_other() -> None:
     assert fit_names(names[1:], 24) == ["aten::attention_for_cpu…", "aten::attention_for_cpu", "aten::mm"]
 
 
+def test_names_that_differ_in_their_middles_are_told_from_each_other() -> None:
+    names = [
+        f"void embedding_backward_unweighted_kernel_{kind}_per_row_1<c10::Half, float>" for kind in ("cta", "warp")
+    ]
+    assert fit_names(names, 36) == ["void embeddi…ernel_cta_per_row_1<c1…", "void embeddi…ernel_warp_per_row_1<c…"]
+
+
 def test_wide_characters_take_two_columns() -> None:
     assert width_of("核e") == 3
     assert fit("核函数名称", 5) == "核函…"
