@@ -13,7 +13,7 @@ from rlcompare.language import mark, tr, trn
 from rlcompare.model.diff import Finding, Value
 from rlcompare.model.words import Severity
 from rlcompare.report import quantity
-from rlcompare.report.sentences import said
+from rlcompare.report.sentences import datum, said
 from rlcompare.text import safe_text
 
 MESSAGE_LIMIT = 600
@@ -115,7 +115,7 @@ def _view(finding: Finding) -> FindingView:
     return FindingView(
         severity=safe_text(finding.severity, 20),
         tone=_TONE.get(finding.severity, ""),
-        key=safe_text(finding.key, 80),
+        key=safe_text(datum(finding.key), 80),
         sides=_sides(finding),
         message=safe_text(said(finding.message), MESSAGE_LIMIT),
     )
@@ -137,12 +137,14 @@ def _number(group: Sequence[Finding]) -> str:
 def _difference(finding: Finding) -> str:
     if finding.baseline is None and finding.new is None:
         return safe_text(said(finding.message), _SENTENCE_LIMIT)
-    return f"{safe_text(finding.key, 40)} {change_of_text(finding.baseline, finding.new)}"
+    return f"{safe_text(datum(finding.key), 40)} {change_of_text(finding.baseline, finding.new)}"
 
 
 def change_of_text(baseline: Value, new: Value) -> str:
     """``A2 → A3``, short."""
-    return " → ".join(quantity.ABSENT if value is None else safe_text(value, _VALUE_LIMIT) for value in (baseline, new))
+    return " → ".join(
+        quantity.ABSENT if value is None else safe_text(datum(str(value)), _VALUE_LIMIT) for value in (baseline, new)
+    )
 
 
 def _sides(finding: Finding) -> str:
@@ -152,4 +154,4 @@ def _sides(finding: Finding) -> str:
         if finding.baseline is None:
             return tr("new: {text}", text=safe_text(finding.new))
         return tr("baseline: {text}", text=safe_text(finding.baseline))
-    return f"{safe_text(finding.baseline)} → {safe_text(finding.new)}"
+    return f"{safe_text(datum(str(finding.baseline)))} → {safe_text(datum(str(finding.new)))}"

@@ -18,9 +18,11 @@ import pytest
 from rlcompare import language
 from rlcompare.cli.main import run
 from rlcompare.language import of_page, speaking, tr, trn
-from rlcompare.model.diff import Diff
+from rlcompare.model.diff import Diff, Finding
 from rlcompare.model.verdict import GateResult
+from rlcompare.model.words import Severity
 from rlcompare.report.document import to_document
+from rlcompare.report.findings import differences
 from rlcompare.report.html import render_html
 from rlcompare.report.sentences import LIMIT, said
 from rlcompare.report.terminal import print_summary
@@ -282,6 +284,27 @@ def _strings(value: object, key: str = "") -> Iterator[str]:
 
 
 _DIFF = str(Path(__file__).resolve().parents[2] / "golden" / "expected" / "diff.json")
+
+
+@pytest.mark.parametrize(
+    ("text", "chinese"),
+    [
+        ("reduce_scatter grew by 9.44 ms per step.", "reduce_scatter 每步增加 9.44 ms。"),
+        (
+            "Baseline: only some ranks or runs recorded the sizes of collectives: this is not compared.",
+            "基线：只有部分 rank 或运行记录了集合通信的大小：不比较这一项。",
+        ),
+    ],
+)
+def test_sentences_without_a_clause_are_translated(text: str, chinese: str) -> None:
+    with speaking("zh-CN"):
+        assert said(text) == chinese
+
+
+def test_what_only_one_side_has_is_named() -> None:
+    finding = Finding("calls of the runtime", "yes", "no", Severity.CAUTION, "x")
+    with speaking("zh-CN"):
+        assert differences([finding]) == ["运行时调用 是 → 否"]
 
 
 def test_lists_and_sentences_have_chinese_marks_between_them() -> None:
