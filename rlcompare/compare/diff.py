@@ -22,6 +22,7 @@ from rlcompare.compare.sequences import edits_of
 from rlcompare.compare.series import thinned_series
 from rlcompare.compare.sides import environments, make_sides
 from rlcompare.compare.stability import symptoms_of
+from rlcompare.compare.step_noise import with_step_noise
 from rlcompare.compare.steps_and_ranks import lone_found
 from rlcompare.compare.timeline import timeline_of
 from rlcompare.compare.timers import training_log
@@ -77,7 +78,7 @@ def compare_runs(baseline: SideInput, new: SideInput, options: CompareOptions | 
             rollups.rows(records.RunSeries),
             rollups.rows(records.LongStep),
         )
-        overall = with_work(overall, log)
+        overall = with_step_noise(with_work(overall, log), rollups.rows(records.StepNoise), log.timers)
         groups, lost = rollups.rows(records.GroupOfCaptures), rollups.rows(records.Lost)
         comparability = assess(
             sides,

@@ -22,6 +22,9 @@ Rare enough for 1 %, and often enough that one slow run of eight does not hide w
 MISS = 1 / 80
 """How often the far end may fall short of it."""
 
+BY_STEPS = "as their steps tell"
+"""The source of a spread that the steps of the runs show."""
+
 
 @dataclass(frozen=True)
 class Spread:

@@ -461,6 +461,14 @@ class TimerNoise(NamedTuple):
     error: float
 
 
+class StepNoise(NamedTuple):
+    name: str
+    alone: float
+    alone_freedom: int
+    paired: float
+    paired_freedom: int
+
+
 class LongStep(NamedTuple):
     side: SideName
     run: int

@@ -62,6 +62,7 @@ _ROWS_IN_PARTS = (
     records.LongStep,
     records.MetricAggregate,
     records.MetricSample,
+    records.StepNoise,
     records.TimerNoise,
 )
 """What is computed for each metric on its own: files that fill a table, and records in the order of the names."""

@@ -13,6 +13,7 @@ from itertools import chain
 from statistics import NormalDist, fmean, median
 
 from rlcompare.compare.estimate import (
+    BY_STEPS,
     FALSE_ALARM,
     MISS,
     Estimate,
@@ -21,6 +22,7 @@ from rlcompare.compare.estimate import (
     allowed,
     relative_change,
 )
+from rlcompare.model.diff import STEP_FREEDOM, STEP_NOISE, Delta
 from rlcompare.model.words import Polarity, Status
 
 MOST_RUNS = 100
@@ -70,6 +72,15 @@ class Decision:
     runs_needed: int | None = None
     beyond: bool = False
     spread: Spread | None = None
+
+
+def not_below_steps(spread: Spread, delta: Delta) -> Spread:
+    """An assumed spread, or that of the steps if it is larger: runs differ by no less than luck moves their means."""
+    noise, freedom = delta.evidence.get(STEP_NOISE), delta.evidence.get(STEP_FREEDOM)
+    if not isinstance(noise, float) or not isinstance(freedom, int):
+        return spread
+    by_steps = Spread(noise, freedom, BY_STEPS)
+    return max(spread, by_steps, key=lambda one: one.reach(FALSE_ALARM) * one.value)
 
 
 def decide(

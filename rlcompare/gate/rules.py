@@ -19,6 +19,7 @@ from rlcompare.compare.replicates import counted, of_repetitions
 from rlcompare.errors import ExitCode, UsageError
 from rlcompare.gate import units
 from rlcompare.gate.change import Case, in_families, with_new_phase
+from rlcompare.gate.decision import not_below_steps
 from rlcompare.gate.health import health_verdicts, is_health_rule
 from rlcompare.gate.matching import Match, is_of_headline, matched
 from rlcompare.gate.sequential import Odds
@@ -131,9 +132,9 @@ def _spread(rule: Rule, delta: Delta, diff: Diff, policy: Policy, spreads: Mappi
     if policy.evidence == EvidenceMode.RUNS:
         return None
     if rule.noise is not None:
-        return Spread(rule.noise, source="the rule's noise")
+        return not_below_steps(Spread(rule.noise, source="the rule's noise"), delta)
     found = spreads.get(delta.metric) or Spread(policy.noise, source="the policy's noise")
-    return _of_share(found, delta, diff) if is_share(delta.metric) else found
+    return _of_share(found, delta, diff) if is_share(delta.metric) else not_below_steps(found, delta)
 
 
 def _of_share(assumed: Spread, delta: Delta, diff: Diff) -> Spread:

@@ -9,12 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import isfinite
 
-from rlcompare.compare.estimate import Spread
+from rlcompare.compare.estimate import BY_STEPS, Spread
 from rlcompare.compare.overall import PATH, SPEED
 from rlcompare.compare.replicates import of_repetitions
 from rlcompare.compare.runs import known
 from rlcompare.errors import ExitCode
-from rlcompare.gate.decision import Decision, Limits, decide
+from rlcompare.gate.decision import Decision, Limits, decide, not_below_steps
 from rlcompare.language import mark, tr, trn
 from rlcompare.model.diff import RUNS_OVERLAP, Delta, Diff
 from rlcompare.model.digits import grouped
@@ -184,7 +184,7 @@ def decision_of(delta: Delta, policy: Policy | None) -> Decision | None:
     baseline, new = (known(delta.samples.get(side, ())) for side in SIDES)
     if not baseline or not new:
         return None
-    spread = Spread((policy or Policy("", ())).noise)
+    spread = not_below_steps(Spread((policy or Policy("", ())).noise), delta)
     decision = decide(baseline, new, Polarity.LOWER, _NO_LIMIT, spread)
     return decision if decision.interval.change >= 0 else decide(baseline, new, Polarity.HIGHER, _NO_LIMIT, spread)
 
@@ -221,6 +221,8 @@ def _interval(decision: Decision) -> str:
     if spread is None or (found.low_measured and found.high_measured):
         return between
     size = f"{spread.value * 100:.2g} %"
+    if spread.source == BY_STEPS:
+        return tr("{interval} if runs differ by {size}, as their steps tell", interval=between, size=size)
     if spread.freedom is None:
         return tr("{interval} if runs differ by {size} (assumed)", interval=between, size=size)
     return tr("{interval} if runs differ by {size}, as these do", interval=between, size=size)

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from rlcompare.language import mark, tr, trn
-from rlcompare.model.diff import RUNS_OVERLAP, Delta, Row, Section
+from rlcompare.model.diff import RUNS_OVERLAP, STEP_FREEDOM, STEP_NOISE, Delta, Row, Section
 from rlcompare.model.words import Polarity
 from rlcompare.report import quantity
 from rlcompare.report.cells import Cell, Column, cells_of, column_of, columns_of, sort_key, unit_of
@@ -297,7 +297,8 @@ def _better(polarity: Polarity) -> str:
 def _evidence(delta: Delta) -> str:
     if RUNS_OVERLAP in delta.evidence:
         return tr("runs overlap") if delta.evidence[RUNS_OVERLAP] else tr("runs do not overlap")
-    return ", ".join(f"{safe_text(key, 40)} {quantity.amount(value, '')}" for key, value in delta.evidence.items())
+    shown = {key: value for key, value in delta.evidence.items() if key not in (STEP_NOISE, STEP_FREEDOM)}
+    return ", ".join(f"{safe_text(key, 40)} {quantity.amount(value, '')}" for key, value in shown.items())
 
 
 def _detail(row: Row, keys: tuple[str, ...]) -> str:
