@@ -292,7 +292,7 @@ def test_the_mean_over_ranks_of_exposed_communication_holds_waiting(exposed: flo
     parts = (Part("comm", None, "all_reduce", 80.0, 57.5, mean_delta=-20.0),)
     row: Row = {"name": "all_reduce", "baseline": 92.0, "new": 77.0, "delta": -15.0}
     if exposed is not None:
-        row |= {"baseline_exposed_ms": 88.0, "new_exposed_ms": 88.0 + exposed}
+        row = {**row, "baseline_exposed_ms": 88.0, "new_exposed_ms": 88.0 + exposed}
     evidence = evidence_of({("comm", None, "all_reduce"): (80.0, 57.5)})
     sections = {**evidence.sections, "collectives": Section("collectives", "ms", (), None, "", (row,))}
     (found,) = communication(replace(evidence, sections=sections), Basis(-22.5, parts, ranks=2))
