@@ -71,6 +71,21 @@ _TELLING = (
     "torch",
     "ranks",
 )
+_SCORES = (
+    "algorithm.adv_estimator",
+    "custom_reward_function.*",
+    "data.custom_cls.*",
+    "data.datagen.*",
+    "data.train_files",
+    "data.val_files",
+    "data.*_key",
+    "reward*.custom_reward_function.*",
+    "reward*.enable",
+    "reward*.model.path",
+    "reward*.reward_kwargs*",
+    "reward*.reward_manager*",
+)
+"""Settings without which scores mean the same: the data, the reward and the algorithm."""
 _MODEL = "actor_rollout_ref.model.path"
 _CONSEQUENCES = {
     "chip": "times on different chips do not show the effect of a software change",
@@ -93,6 +108,21 @@ _CONSEQUENCES = {
     "actor_rollout_ref.rollout.n": "the work per step differs",
     _MODEL: "the models differ",
 }
+
+
+def have_other_scores(env: Mapping[SideName, Mapping[str, str]]) -> bool:
+    """Whether data, reward or algorithm are known to differ, so that levels of scores cannot be compared."""
+    old, new = (env[side] for side in SIDES)
+    return any(_is_of_scores(key) and _name(old[key]) != _name(new[key]) for key in old.keys() & new.keys())
+
+
+def _is_of_scores(key: str) -> bool:
+    return any(fnmatchcase(key, pattern) for pattern in _SCORES)
+
+
+def _name(value: str) -> str:
+    """A setting without the folder of a file: copies of a file lie in different places."""
+    return value.rpartition("/")[2]
 
 
 def is_declared(key: str, varied: Sequence[str]) -> bool:
@@ -200,6 +230,8 @@ def _difference(key: str, baseline: str, new: str) -> Finding:
     if key == "profiler.level":
         return _level(baseline, new)
     severity, consequence = severity_of(key), _CONSEQUENCES.get(key)
+    if _is_of_scores(key):
+        consequence = "scores may not be comparable"
     if key == _MODEL and baseline.rpartition("/")[2] == new.rpartition("/")[2]:
         severity, consequence = INFO, "the models have one name, in different places"
     message = f"{key} differs: {baseline} against {new}" + (f"; {consequence}." if consequence else ".")
@@ -212,7 +244,7 @@ def severity_of(key: str) -> Severity:
         return SEVERE
     if any(fnmatchcase(key, pattern) for pattern in _INFO):
         return INFO
-    return CAUTION if any(fnmatchcase(key, pattern) for pattern in _CAUTION) else INFO
+    return CAUTION if any(fnmatchcase(key, pattern) for pattern in (*_CAUTION, *_SCORES)) else INFO
 
 
 def _sampled(

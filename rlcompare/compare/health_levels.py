@@ -159,11 +159,13 @@ class Pair:
 
     Attributes:
         rounded: whether a log of the new side has three decimals.
+        other_scores: whether data, reward or algorithm are known to differ: levels of scores and gradients do, too.
     """
 
     new: Level
     baseline: Level | None
     rounded: bool = False
+    other_scores: bool = False
 
     @property
     def noise(self) -> float:

@@ -12,6 +12,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 
+from rlcompare.compare.comparability import have_other_scores
 from rlcompare.compare.health_levels import CERTAIN, WINDOW, Level, Pair, levels_of, show
 from rlcompare.compare.off_policy import off_policy_symptoms
 from rlcompare.compare.records import HealthLevel, RunFact, Training
@@ -80,7 +81,7 @@ def symptoms_of(
         if any(run.steps for run in level.runs):
             other = baseline.get(name)
             known = other if other and name not in apart and any(run.steps for run in other.runs) else None
-            pair = Pair(level, known, rounded)
+            pair = Pair(level, known, rounded, have_other_scores(env))
             found += [*_curve_symptoms(pair), *off_policy_symptoms(pair, env)]
     found = _without_repeated_reward(found)
     return tuple(sorted(found, key=lambda symptom: (symptom.side == "baseline", symptom.severity != ERROR)))
@@ -275,7 +276,7 @@ def _gradient(pair: Pair) -> Iterator[Symptom]:
             f" the baseline's largest is {show(largest_peak)}."
         )
         yield pair.symptom(key, WARN, largest_peak, peak, peak_step, text)
-    elif baseline and largest is not None and (new.median or 0.0) > FAR * largest:
+    elif baseline and not pair.other_scores and largest is not None and (new.median or 0.0) > FAR * largest:
         text = f"{name} is {show(new.median)} in the median, the baseline's {show(baseline.median)}."
         yield pair.symptom(key, WARN, baseline.median, new.median, None, text)
 
@@ -283,7 +284,7 @@ def _gradient(pair: Pair) -> Iterator[Symptom]:
 def _reward(pair: Pair) -> Iterator[Symptom]:
     """A fall below the baseline by more than the spread between steps: of the side, or of some of its runs."""
     baseline, new = pair.baseline, pair.new
-    if baseline is None or min(new.steps, baseline.steps) < _FEWEST:
+    if baseline is None or pair.other_scores or min(new.steps, baseline.steps) < _FEWEST:
         return
     if overlap(baseline.finishes, new.finishes):
         yield from _reward_of_runs(pair, baseline)

@@ -586,6 +586,33 @@ def test_a_level_is_said_to_be_at_the_end_or_at_the_same_steps_only_where_it_is(
         assert said(text) != text
 
 
+@pytest.mark.parametrize(
+    ("key", "old", "new", "judged"),
+    [
+        ("algorithm.adv_estimator", "gae", "grpo", False),
+        ("custom_reward_function.name", "compute_score", "of_our_own", False),
+        ("reward_model.reward_manager", "naive", "dapo", False),
+        ("data.train_files", "/data/gsm8k.parquet", "/data/math.parquet", False),
+        ("data.train_files", "/data/gsm8k.parquet", "/copy/gsm8k.parquet", True),
+        ("data.train_files", "/data/gsm8k.parquet", "", True),
+        ("data.train_batch_size", "256", "512", True),
+        ("reward_model.launch_reward_fn_async", "false", "true", True),
+        ("actor_rollout_ref.rollout.gpu_memory_utilization", "0.5", "0.8", True),
+    ],
+)
+def test_other_data_rewards_or_algorithms_have_other_scores(key: str, old: str, new: str, judged: bool) -> None:
+    changes: dict[str, Change] = {
+        SCORE: lasting(lambda v: v * 0.2),
+        "actor/grad_norm": lasting(lambda v: v * 50),
+        "actor/entropy": after(30, lambda v: v / 90),
+    }
+    env: dict[SideName, dict[str, str]] = {"baseline": {key: old}, "new": {key: new} if new else {}}
+    rows = levels({"baseline": BASELINE, "new": job(2, changes=changes)})
+    found = {symptom.key for symptom in symptoms_of((), rows, (), env, (), ())}
+    always = {"health.entropy_collapse"}
+    assert found == (always | {"health.reward_fall", "health.gradient_explosion"} if judged else always)
+
+
 def test_a_baseline_that_goes_on_does_not_end_where_the_new_side_does() -> None:
     """Both are level from step 40 on. They share the steps 51 to 100: five of them are a tenth, of the new side ten."""
     level: Change = lambda step, value: min(value, 0.5)  # noqa: E731
