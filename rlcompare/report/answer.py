@@ -36,6 +36,9 @@ _NAMES = {
 }
 """Headlines that are not the time of a step."""
 
+_ANYTHING = 100.0
+"""An interval up to so many times the baseline tells nothing."""
+
 _DECIDED = (Status.REGRESSED, Status.IMPROVED)
 _NO_LIMIT = Limits(0.0, None)
 _TIMES_FROM = 2.0
@@ -189,6 +192,12 @@ def decision_of(delta: Delta, policy: Policy | None) -> Decision | None:
     return decision if decision.interval.change >= 0 else decide(baseline, new, Polarity.HIGHER, _NO_LIMIT, spread)
 
 
+def tells_nothing(decision: Decision) -> bool:
+    """Whether runs are so few, and differ so much, that the interval reaches far beyond any change."""
+    found = decision.interval
+    return decision.relative and not (found.low_measured and found.high_measured) and found.high > _ANYTHING
+
+
 def _sure(runs: Delta, decision: Decision, shown: Delta, *, decided: bool, unstable: bool) -> str:
     """``unstable``: whether a clause on training stands between the change and this."""
     if decided and decision.measured:
@@ -220,7 +229,9 @@ def _interval(decision: Decision) -> str:
     spread = decision.spread
     if spread is None or (found.low_measured and found.high_measured):
         return between
-    size = f"{spread.value * 100:.2g} %"
+    size = f"{spread.value * 100:.2g} %" if spread.value < 1 else quantity.share(spread.value)
+    if tells_nothing(decision):
+        return tr("runs that differ by {size} may show any change", size=size)
     if spread.source == BY_STEPS:
         return tr("{interval} if runs differ by {size}, as their steps tell", interval=between, size=size)
     if spread.freedom is None:

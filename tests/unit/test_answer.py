@@ -45,6 +45,12 @@ def test_one_run_a_side_never_makes_it_certain() -> None:
     assert "runs a side would settle it" in small.rest
 
 
+def test_an_interval_that_holds_any_change_is_not_told() -> None:
+    """Two models in one folder."""
+    found = answer(of_runs([4.4, 47.1], [8.0, 85.0]))
+    assert "runs that differ by 167 % may show any change" in found.rest and "interval" not in found.rest
+
+
 @pytest.mark.parametrize("times", [1.005, 1.03, 1.1, 1.106, 1.108, 1.2])
 @pytest.mark.parametrize("runs", [(1.0,), QUIET, (1.0, 1.4, 0.9)])
 def test_less_time_is_judged_as_more_time_is(times: float, runs: Sequence[float]) -> None:

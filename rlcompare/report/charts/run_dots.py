@@ -21,7 +21,7 @@ from rlcompare.model.diff import Delta, Diff, RunEvent, RunInfo
 from rlcompare.model.verdict import Policy
 from rlcompare.model.words import SIDES, EventKind, SideName, Status
 from rlcompare.report import quantity
-from rlcompare.report.answer import decision_of
+from rlcompare.report.answer import decision_of, tells_nothing
 from rlcompare.report.charts.axis import Axis, Tick, axis_of, step_axis, step_ticks
 from rlcompare.report.charts.chart import Chart, TextTable
 from rlcompare.report.charts.marks import Dots, Mark, dots_of
@@ -39,9 +39,6 @@ _PROFILED = (PATH, "time.step", "time.device_span")
 """Headlines that profiles measure: the section ``steps`` has the steps of their ranks."""
 
 _NAME, _NAMED = 60, 8
-
-_ANYTHING = 100.0
-"""An interval up to so many times the baseline, where few runs had to be guessed to differ much, tells nothing."""
 
 
 @dataclass(frozen=True)
@@ -203,7 +200,7 @@ def _side_runs(diff: Diff, headline: Delta, judged: Delta, side: SideName, axis:
 def _change_bar(decision: Decision, headline: Delta) -> ChangeBar | None:
     found = decision.interval
     ends = found.low, found.change, found.high
-    if not all(map(math.isfinite, ends)) or _tells_nothing(decision):
+    if not all(map(math.isfinite, ends)) or tells_nothing(decision):
         return None
     factor, unit = (100.0, "") if decision.relative else (1.0, headline.unit)
     low, change, high = (value * factor for value in ends)
@@ -218,7 +215,7 @@ def change_text(decision: Decision, unit: str) -> str:
     """The change and its interval in words."""
     found = decision.interval
     change, low, high = (_moved(value, decision, unit) for value in (found.change, found.low, found.high))
-    if _tells_nothing(decision):
+    if tells_nothing(decision):
         noise = quantity.share(decision.spread.value if decision.spread else None)
         return tr("{change}; too few runs: runs that differ by {noise} may show any change", change=change, noise=noise)
     text = tr("{change}, interval {low} … {high}", change=change, low=low, high=high)
@@ -226,12 +223,6 @@ def change_text(decision: Decision, unit: str) -> str:
         return text
     noise = quantity.share(decision.spread.value if decision.spread else None)
     return tr("{text}; too few runs: the interval assumes that runs differ by {noise}", text=text, noise=noise)
-
-
-def _tells_nothing(decision: Decision) -> bool:
-    found = decision.interval
-    is_measured = found.low_measured and found.high_measured
-    return decision.relative and not is_measured and found.high > _ANYTHING
 
 
 def _moved(value: float, decision: Decision, unit: str) -> str:
