@@ -43,7 +43,7 @@ _WAITS = {
     FREE: "The time in which the device runs nothing {moved} per step.",
     "unknown": "The time that the profile does not explain {moved} per step.",
     BETWEEN_STEPS: "The time between steps {moved} per step.",
-    LATE_START: "The time by which ranks on the critical path start the step after the first rank {moved} per step.",
+    LATE_START: "On the critical path, the lag behind the first rank's start {moved} per step.",
 }
 """Kinds of waiting that are one cause: their subjects are many and small."""
 
@@ -53,7 +53,7 @@ _ONE = {
     "python": "The time the device waits for Python code in {name} {moved} per step.",
     "launch": "The time the device waits for the launch of {name} {moved} per step.",
     "queue": "The time before {name}, which was already launched, {moved} per step.",
-    LATE_START: "The time by which {name} starts the step after the first rank {moved} per step.",
+    LATE_START: "The lag of {name} behind the first rank's start {moved} per step.",
 }
 """The same for a single name, where few of them make up the change of the kind."""
 
