@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from math import fsum, log
+from math import fsum, inf, log
 
 from rlcompare.compare.computation import SAME_TIME, fractions_of
 from rlcompare.compare.evidence import (
@@ -88,6 +88,8 @@ def everything(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
     if baseline <= 0 or new <= 0 or (timed and (not evidence.log.timers or abs(basis.change) < evidence.run_noise)):
         return
     ratio = new / baseline
+    if not 0 < ratio < inf:  # of numbers that are nearly 0
+        return
     large = {
         name: found
         for name, found in classes.items()
@@ -154,7 +156,7 @@ def _sum(parts: Sequence[Part], side: SideName = "baseline") -> float:
 
 def _keeps_pace(before: float, after: float, ratio: float) -> bool:
     """Whether a time changed by about this factor; the same with the sides exchanged."""
-    return before > 0 and after > 0 and 0.5 <= log(after / before) / log(ratio) <= 1.5
+    return before > 0 and after > 0 and 0.5 <= (log(after) - log(before)) / log(ratio) <= 1.5
 
 
 def _is_of_kernels(evidence: Evidence, basis: Basis) -> bool:
@@ -380,7 +382,7 @@ def _fits(clocks: float, factor: float) -> bool:
 
 def _is_like(one: float, factor: float) -> bool:
     """Whether a factor is about this one: nearer to it than half of its change, and not far from it by itself."""
-    return one > 0 and 0.5 <= log(one) / log(factor) <= 1.5 and abs(log(one / factor)) <= log(1 + ONE_FACTOR)
+    return one > 0 and 0.5 <= log(one) / log(factor) <= 1.5 and abs(log(one) - log(factor)) <= log(1 + ONE_FACTOR)
 
 
 def _uniform(changes: Sequence[OperatorChange], factor: float) -> bool:

@@ -440,6 +440,18 @@ def test_factors_far_apart_are_not_about_the_same(other: float, alike: bool) -> 
     assert bool(list(clock(evidence, Basis(sum(part.delta for part in parts), parts)))) == alike
 
 
+@pytest.mark.parametrize("least", [5e-324, 1e-320, 1e-300])
+def test_times_that_are_nearly_nothing_have_no_common_factor(least: float) -> None:
+    """Found by fuzzing: the quotient of two times is 0, although neither is."""
+    for given_ in (
+        {0: (50.0, least), 1: (9.0, least)},
+        {0: (least, 50.0), 1: (least, 9.0)},
+        {0: (50.0, 9.0), 1: (9.0, least)},
+    ):
+        kinds = {0: ("compute", None, "k"), 1: ("comm", None, "c")}
+        assert "everything" not in {cause.what for cause in causes_of({kinds[at]: given_[at] for at in given_})[0]}
+
+
 @pytest.mark.parametrize(("idle", "alike"), [(0.5, True), (0.1, False)])
 def test_everything_alike_is_the_same_with_the_sides_exchanged(idle: float, alike: bool) -> None:
     """Computation of a seventh: idle time of a sixth is alike, one of a thirtieth is not, though both are nearly 0."""
