@@ -353,3 +353,32 @@ def test_a_change_in_the_steps_of_both_sides_has_a_cause(tmp_path: Path) -> None
     diff = compared(*paths)
     assert [cause.row for cause in diff.causes] == ["MatMul"]
     assert not [finding for finding in diff.quality if finding.key == "lone_steps"]
+
+
+@pytest.mark.parametrize(("baseline", "new"), [((1, 2, 3), (2, 3)), ((2, 3), (1, 2, 3)), ((1, 2, 3), (2, 3, 4))])
+def test_marked_steps_that_one_side_lacks_are_not_compared(
+    tmp_path: Path, baseline: tuple[int, ...], new: tuple[int, ...]
+) -> None:
+    """Step 1 is warm-up and takes 90 ms more. MatMul takes 20 ms more on the new side, in each step."""
+    paths = []
+    for name, steps in (("baseline", baseline), ("new", new)):
+        made = RollupStore(tmp_path / f"{name}.duckdb").capture()
+        for step in steps:
+            times = {"MatMul": 60 + (20 if name == "new" else 0), "Sort": 90 if step == 1 else 1}
+            whole = sum(times.values()) * MS
+            made.step(step, wall=whole).time(step, whole, step_ns=whole)
+            for kernel, time in times.items():
+                made.kernel(step, kernel, 10, time * MS)
+        paths.append(made.done())
+    diff = compared(*paths)
+    assert values(diff, "time.step") == (61.0, 81.0)
+    assert [(cause.row, cause.delta_ms) for cause in diff.causes] == [("MatMul", pytest.approx(20.0))]
+    found = [finding.message for finding in diff.quality if finding.key == "lone_steps"]
+    lone = [(side, set(steps) - {2, 3}) for side, steps in (("Baseline", baseline), ("New side", new))]
+    assert [text.split(" is not compared")[0] for text in found] == [
+        f"{side}: step {step}" for side, steps in lone for step in steps
+    ]
+    # chosen steps are compared, whether or not the other side has them
+    chosen = compared(*paths, base_steps=baseline, new_steps=new)
+    means = [(61.0 * len(steps) + (89.0 if 1 in steps else 0.0)) / len(steps) for steps in (baseline, new)]
+    assert values(chosen, "time.step") == pytest.approx((means[0], means[1] + 20.0))
