@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import fsum
 
 from rlcompare.compare import pairs
-from rlcompare.compare.evidence import number, signed
+from rlcompare.compare.evidence import LEAST_RELATIVE, number, signed
 from rlcompare.compare.names import kind_of
 from rlcompare.compare.overall import PATH, mean
 from rlcompare.compare.records import Rank, Step
@@ -21,8 +21,9 @@ ALIKE_LATE = 0.1
 LATE_ENOUGH = 0.02
 """A rank is no straggler if its delays sum to less than this fraction of the step: some rank is always last."""
 
-LEAST_ON_BOTH = 0.2
-"""The part of the change by which the steps that both sides have must have changed for it to have causes."""
+LEAST_ON_BOTH, MOST_APART = 0.2, 1.5
+"""The part of the change below which the steps that both sides have took about the same time; and the factor by which
+their change and that of the mean may differ for it to have causes."""
 
 MOST_OF, FEW = 0.8, 3
 """Part of the change that so many steps must hold for them to be named."""
@@ -91,8 +92,8 @@ def few_steps(steps: Section) -> list[str]:
 def lone_found(section: Section, headline: Delta | None, of_rank: Delta | None) -> Iterator[Finding]:
     """A caution where steps, or ranks, that one side alone has make the change.
 
-    So they do if those of both sides hardly changed, or changed in the other direction. Nothing is found if the
-    headline is not the time of the profile's steps.
+    So they do if the change of those of both sides is clearly another one. Nothing is found if the headline is not the
+    time of the profile's steps.
 
     Args:
         section: ``steps`` or ``ranks``.
@@ -103,15 +104,18 @@ def lone_found(section: Section, headline: Delta | None, of_rank: Delta | None) 
     alone = [row for row in section.rows if row["presence"] != Presence.BOTH]
     both = (number(row["delta"]) for row in section.rows if row["presence"] == Presence.BOTH)
     known = [delta for delta in both if delta is not None]
-    if not alone or not known or not of_rank.delta:
+    if not alone or not known or of_rank.delta is None:
         return
     shared, little = fsum(known) / len(known), LEAST_ON_BOTH * abs(of_rank.delta)
-    if shared / of_rank.delta >= LEAST_ON_BOTH:
+    alike = of_rank.delta and 1 / MOST_APART <= shared / of_rank.delta <= MOST_APART
+    least = LEAST_RELATIVE * (of_rank.baseline or 0.0)
+    if alike or abs(shared - of_rank.delta) <= least:
         return
     took = "took about the same time" if abs(shared) < little else f"changed by {signed(shared)}"
     took += " on average" if max(map(abs, known)) >= little and len(known) > 1 else ""
     start = "" if headline.metric == of_rank.metric else f"By {of_rank.metric}: "
-    changed = f"The mean changed by {signed(of_rank.delta)} because"
+    moved = "hardly changed" if abs(of_rank.delta) <= least else f"changed by {signed(of_rank.delta)}"
+    changed = f"The mean {moved} because"
     lone = [
         (words, _listed(section.name, found))
         for words, presence in (("baseline", Presence.BASELINE_ONLY), ("new side", Presence.NEW_ONLY))
