@@ -92,7 +92,7 @@ class TestWithItsLine:
         self, rlcompare: Command, logs: tuple[Path, Path]
     ) -> None:
         outcome = rlcompare("show", logs[1], "--step", "3")
-        assert (outcome.code, outcome.error.endswith("has step 1-2")) == (2, True)
+        assert (outcome.code, outcome.error.endswith("has steps 1-2")) == (2, True)
 
     def test_one_step(self, rlcompare: Command, logs: tuple[Path, Path]) -> None:
         outcome = rlcompare("diff", "-d", logs[1], "-bp", logs[0], "--step", "2", "--json")

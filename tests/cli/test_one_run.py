@@ -161,7 +161,7 @@ class TestShow:
         assert [row["rank"] for row in shown["ranks"]] == ["rank 1"]
         assert [row["step"] for row in shown["steps"]] == [3]
         assert "has rank 0-1" in rlcompare("show", samples / "new", "--rank", "7").error
-        assert "has step 2-3" in rlcompare("show", samples / "new", "--step", "7").error
+        assert "has steps 2-3" in rlcompare("show", samples / "new", "--step", "7").error
 
     def test_parts_sum_to_the_device_span(self, rlcompare: Command, store: Path) -> None:
         document = json.loads(rlcompare("show", store, "--json").out)

@@ -523,5 +523,5 @@ def test_chosen_steps(tmp_path: Path, generation: str) -> None:
     (run,) = select_runs(path, prefer="db", layout=None, ranks=None, steps=[1])
     build_store(run, tmp_path / "x.duckdb", keep_events=True, threads=1)
     assert rows(tmp_path / "x.duckdb", "SELECT DISTINCT step FROM kernel") == [(1,)]
-    with pytest.raises(UsageError, match="has step 0-1"):
+    with pytest.raises(UsageError, match="has steps 0-1"):
         select_runs(path, prefer="db", layout=None, ranks=None, steps=[2])

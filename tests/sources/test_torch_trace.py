@@ -194,7 +194,7 @@ class TestSteps:
         marks = [mark(f"ProfilerStep#{number}", 10 * number, 9) for number in (3, 4, 12)]
         path = write(tmp_path / "t.json.gz", trace(*marks))
         assert steps_of_trace(path) == frozenset({3, 4, 12})
-        with pytest.raises(UsageError, match=r"--step 5: .* has step 3-4,12"):
+        with pytest.raises(UsageError, match=r"--step 5: .* has steps 3-4,12"):
             select_runs(path, prefer="db", layout=None, ranks=None, steps=[4, 5])
         other = write(tmp_path / "prof_step7_rank0-of-1_pid1_20260101000000000.json.gz", trace(*marks))
         (run,) = select_runs(other, prefer="db", layout=None, ranks=None, steps=[7])

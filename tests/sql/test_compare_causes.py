@@ -203,7 +203,7 @@ def path_on(folder: Path, name: str, rank: int, late: int, longer: int = 0) -> R
     ("rank", "late", "text", "member"),
     [
         (0, 4, "4.00 ms less for the late start of rank 1, as the step depends on other ranks than before.", None),
-        (1, 8, "delay of the step on rank 1 behind the first rank grew by 4.00 ms per step.", "rank 1"),
+        (1, 8, "The lag of rank 1 behind the first rank's start grew by 4.00 ms per step.", "rank 1"),
     ],
 )  # fmt: skip
 def test_a_delay_that_is_as_before_did_not_change_because_the_path_leads_elsewhere(
