@@ -3,7 +3,7 @@
 -- may differ in their last digits between stores of the same profile: these count to 7 digits.
 -- Depends on memory_category, metric, r_account, r_allocation, r_api, r_collective, r_collective_task, r_copy,
 -- r_counter, r_kernel, r_level, r_link, r_memory, r_module, r_msprof, r_operator, r_path, r_phase, r_sequence, r_stack,
--- r_time, r_timeline, r_timeline_busy, r_timeline_event, reported_step_time, step.
+-- r_time, r_timeline, r_timeline_busy, r_timeline_event, r_window, reported_step_time, step.
 -- Run by name: for runs whose files may be the same.
 SELECT capture, sum(row_hash) AS number
 FROM (
@@ -35,5 +35,6 @@ FROM (
     UNION ALL SELECT capture, hash('r_timeline', *COLUMNS(* EXCLUDE (capture))) FROM store.r_timeline
     UNION ALL SELECT capture, hash('r_timeline_busy', *COLUMNS(* EXCLUDE (capture))) FROM store.r_timeline_busy
     UNION ALL SELECT capture, hash('r_timeline_event', *COLUMNS(* EXCLUDE (capture))) FROM store.r_timeline_event
+    UNION ALL SELECT capture, hash('r_window', *COLUMNS(* EXCLUDE (capture))) FROM store.r_window
 )
 GROUP BY capture;
