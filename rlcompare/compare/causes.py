@@ -142,13 +142,9 @@ class _Choice:
             least: share of the whole change below which a candidate is not taken.
             most: the number of causes at which to stop.
         """
-        while not self.is_done() and len(self.chosen) < most:
-            able = [(candidate, found) for candidate in candidates if (found := self._available(candidate))]
-            able = [one for one in able if fsum(one[1].values()) * self.rest > 0]
-            if not able:
-                return
-            candidate, found = max(able, key=lambda one: (abs(fsum(one[1].values())), one[0].what, one[0].row))
-            if abs(fsum(found.values())) < least * abs(self._basis.change):
+        while not self.is_done() and len(self.chosen) < most and (largest := self._largest(candidates, self.rest)):
+            candidate, found, delta = largest
+            if abs(delta) < least * abs(self._basis.change):
                 return
             self._add(candidate, found)
 
@@ -191,9 +187,17 @@ class _Choice:
             self._add(candidate, found)
             self.take_places(evidence, candidates)
 
-    def _largest(self, candidates: Sequence[Candidate]) -> tuple[Candidate, dict[int, float], float] | None:
-        """The candidate that holds most of what no cause explains, with that and its sum; None if none is left."""
+    def _largest(
+        self, candidates: Sequence[Candidate], along: float | None = None
+    ) -> tuple[Candidate, dict[int, float], float] | None:
+        """The candidate that holds most of what no cause explains, with that and its sum; None if none is left.
+
+        Args:
+            along: only candidates that changed in the direction of this.
+        """
         able = [(one, found, fsum(found.values())) for one in candidates if (found := self._available(one))]
+        if along is not None:
+            able = [one for one in able if one[2] * along > 0]
         return max(able, key=lambda one: (abs(one[2]), one[0].what, one[0].row), default=None)
 
     def _part_of(self, place: Candidate, one: Candidate) -> float:

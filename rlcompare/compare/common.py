@@ -31,6 +31,7 @@ from rlcompare.compare.parts import (
     member_of,
     whole,
 )
+from rlcompare.compare.places import kind_name
 from rlcompare.compare.replicates import SIDE_NAMES
 from rlcompare.compare.training import BESIDE_TOKENS, GENERATION
 from rlcompare.model.digits import grouped
@@ -82,7 +83,7 @@ def everything(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
     With a device, computation alone is not everything. Without one, the host is all that there is. Of a log, the phases
     that training timed must have changed alike, by more than runs of one setting differ.
     """
-    classes = _classes(basis.parts, "kernels" if evidence.on_device else "operators")
+    classes = _classes(basis.parts, kind_name(evidence, "idle"))
     baseline, new = _sum(basis.parts), _sum(basis.parts, "new")
     timed = basis.parts[0].kind == TIMER
     if baseline <= 0 or new <= 0 or (timed and (not evidence.log.timers or abs(basis.change) < evidence.run_noise)):
@@ -139,13 +140,12 @@ def _is_other_work(evidence: Evidence, basis: Basis) -> bool:
     return bool(changed) and abs(fsum(change.work for change in evidence.operators)) >= APART * abs(changed)
 
 
-def _classes(parts: Sequence[Part], what: str) -> dict[str, list[Part]]:
-    """The parts by class; ``what`` computes: kernels, or operators."""
+def _classes(parts: Sequence[Part], idle: str) -> dict[str, list[Part]]:
+    """The parts by class; ``idle`` is what the time is called that is neither computation nor communication."""
     found: dict[str, list[Part]] = {}
     named = dict.fromkeys(COMMUNICATION, "communication") | {COMPUTE: "computation"}
     for part in parts:
-        name = named.get(part.kind, f"time without {what}")
-        name = short(part.phase) if part.kind == TIMER else name
+        name = short(part.phase) if part.kind == TIMER else named.get(part.kind, idle)
         found.setdefault(name, []).append(part)
     return found
 

@@ -232,7 +232,7 @@ def _difference(key: str, baseline: str, new: str) -> Finding:
     severity, consequence = severity_of(key), _CONSEQUENCES.get(key)
     if _is_of_scores(key):
         consequence = "scores may not be comparable"
-    if key == _MODEL and baseline.rpartition("/")[2] == new.rpartition("/")[2]:
+    if key == _MODEL and _name(baseline) == _name(new):
         severity, consequence = INFO, "the models have one name, in different places"
     message = f"{key} differs: {baseline} against {new}" + (f"; {consequence}." if consequence else ".")
     return Finding(key, baseline, new, severity, message)

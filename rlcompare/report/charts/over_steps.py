@@ -55,7 +55,7 @@ def course_of(series: Sequence[Series]) -> Course:
     runs = [run for run in runs if run]
     if len(runs) < 2:
         points = runs[0] if runs else []
-        chosen = {*kept([value for _, value in points], MOST_POINTS), *range(len(points))[:1], *range(len(points))[-1:]}
+        chosen = {*kept([value for _, value in points], MOST_POINTS), 0, len(points) - 1} if points else ()
         return Course(tuple(Point(*points[at]) for at in sorted(chosen)), len(runs))
     whole = all(one.logged == len(one.steps) for one in series)
     tenths = len(runs) >= ENOUGH_RUNS
