@@ -176,7 +176,9 @@ def _most_of_all(parts: Mapping[str, Mapping[int, Part]], delta: float) -> str:
     if not names:
         return ""
     name = max(names, key=lambda name: (names[name] * (1 if delta > 0 else -1), name))
-    return f", most of all {name} ({signed(names[name])})" if delta and 0.25 < names[name] / delta <= ABOUT_ALL else ""
+    if not delta or not 0.25 < names[name] / delta <= ABOUT_ALL:
+        return ""
+    return f", most of all {_shown(name, parts[name])} ({signed(names[name])})"
 
 
 def _is_rest(basis: Basis, parts: Mapping[int, Part]) -> bool:

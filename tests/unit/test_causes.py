@@ -15,7 +15,8 @@ from rlcompare.compare.common import clock
 from rlcompare.compare.communication import communication
 from rlcompare.compare.computation import outside
 from rlcompare.compare.evidence import Evidence, OperatorChange
-from rlcompare.compare.parts import Basis, Part
+from rlcompare.compare.parts import Basis, Candidate, Part, basis_of
+from rlcompare.compare.places import places
 from rlcompare.model.diff import Cause, Delta, Row, Section, Unexplained
 from rlcompare.model.words import Polarity, Presence
 
@@ -48,6 +49,13 @@ def evidence_of(account: Account, **metrics: tuple[float, float]) -> Evidence:
     step = delta("time.step", *(sum(values[side] for values in account.values()) for side in (0, 1)))
     found = {name.replace("__", "."): delta(name.replace("__", "."), *values) for name, values in metrics.items()}
     return Evidence(step, step, {"time.step": step} | found, sections, (), {}, True, False, {})
+
+
+def places_of(account: Account) -> list[Candidate]:
+    evidence = evidence_of(account)
+    basis = basis_of(evidence)
+    assert basis is not None
+    return list(places(evidence, basis, basis))
 
 
 def causes_of(account: Account, **metrics: tuple[float, float]) -> tuple[tuple[Cause, ...], Unexplained]:
@@ -129,6 +137,17 @@ def test_many_small_changes_are_a_place() -> None:
     causes, _ = causes_of(account)
     assert [(cause.what, cause.row) for cause in causes] == [("phase", "update_actor")]
     assert causes[0].text == "Phase update_actor grew by 3.56 ms per step, mostly computation."
+
+
+def test_a_long_name_is_shortened_in_the_clause_of_a_phase() -> None:
+    long = "void " + "at::native::" * 40
+    account: Account = {("compute", "update_actor", f"k{number}"): (5.0, 5.5) for number in range(7)}
+    account |= {("compute", "update_actor", long): (5.0, 7.0), ("operator", "update_actor", long): (5.0, 5.5)}
+    account |= {("compute", "ref_log_prob", "k"): (9.0, 9.0)}
+    texts = [
+        str(found.text) for found in places_of(account) if found.what == "phase" and "most of all" in str(found.text)
+    ]
+    assert texts and all(long not in text for text in texts)
 
 
 def test_what_made_up_for_others_comes_last() -> None:
