@@ -15,6 +15,7 @@ from math import fsum
 from rlcompare.compare.common import clock, everything, of_one_side, work
 from rlcompare.compare.communication import communication, cover_of_one_rank, straggler
 from rlcompare.compare.computation import computation
+from rlcompare.compare.data_types import data_types
 from rlcompare.compare.evidence import LEAST_RELATIVE, Evidence, number
 from rlcompare.compare.log_reasons import log_reasons
 from rlcompare.compare.odd_module import module_alone
@@ -70,10 +71,10 @@ def find_causes(evidence: Evidence) -> tuple[tuple[Cause, ...], Unexplained | No
         return (), Unexplained(1.0, basis.change)
     choice = _Choice(evidence, basis)
     choice.take_all(of_one_side(evidence, basis))
-    common = (work, straggler, cover_of_one_rank, everything, module_alone, clock)
+    common = (work, straggler, cover_of_one_rank, data_types, everything, module_alone, clock)
     choice.take_common(kind(evidence, basis) for kind in common)
-    single = [*computation(evidence, basis), *communication(evidence, basis), *waits(evidence, basis)]
-    single += log_reasons(evidence, basis)
+    kinds = (computation, data_types, communication, waits, log_reasons)
+    single = [candidate for kind in kinds for candidate in kind(evidence, basis)]
     few, broad = choice.copy(), choice.copy()
     few.take(single, LARGE, len(few.chosen) + FEW)
     if not few.is_done():

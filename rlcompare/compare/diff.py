@@ -106,6 +106,7 @@ def compare_runs(baseline: SideInput, new: SideInput, options: CompareOptions | 
                 rollups.rows(records.OtherTypes),
                 kernel_places(rollups),
                 rollups.rows(records.LoneLaunch),
+                rollups.rows(records.Retyped),
                 log,
                 on_device=all(capture.executor != "host" for capture in captures),
                 timed_phases=have_phases(timers),

@@ -9,7 +9,7 @@ from functools import cached_property
 from math import fsum, sqrt
 from statistics import variance
 
-from rlcompare.compare.records import AccountMember, Frequency, KernelFact, LoneLaunch, OtherTypes
+from rlcompare.compare.records import AccountMember, Frequency, KernelFact, LoneLaunch, OtherTypes, Retyped
 from rlcompare.compare.rows import NS_PER_MS, OTHERS, decompose
 from rlcompare.compare.sequences import Edits
 from rlcompare.compare.timers import TrainingLog
@@ -105,6 +105,7 @@ class Evidence:
         other_types: operators whose inputs of these shapes are not known to have the same data types, and these types.
         kernel_places: rows like those of the section ``kernels``, of operators that several places launch, by place.
         lone_launches: calls of operators that one side alone runs, by the place that launches them.
+        retyped: kernels whose calls have inputs of other data types, by what launches them.
         log: what training logged of its timers and its work.
     """
 
@@ -126,6 +127,7 @@ class Evidence:
     other_types: Mapping[tuple[str, str], OtherTypes] = field(default_factory=dict)
     kernel_places: Sequence[Row] = ()
     lone_launches: Sequence[LoneLaunch] = ()
+    retyped: Sequence[Retyped] = ()
     log: TrainingLog = field(default_factory=TrainingLog)
     lone_phases: Mapping[str, SideName] = field(default_factory=dict)
     times_whole: bool = True
@@ -145,6 +147,7 @@ class Evidence:
         other_types: Sequence[OtherTypes],
         kernel_places: Sequence[Row],
         lone_launches: Sequence[LoneLaunch],
+        retyped: Sequence[Retyped],
         log: TrainingLog,
         *,
         on_device: bool,
@@ -183,6 +186,7 @@ class Evidence:
             other_types={(row.name, row.input_shapes): row for row in other_types},
             kernel_places=kernel_places,
             lone_launches=lone_launches,
+            retyped=retyped,
             log=log,
             members={
                 (row.kind, row.phase, row.name): (row.member, row.delta_ns / NS_PER_MS, row.moved_ns / NS_PER_MS)

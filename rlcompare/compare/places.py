@@ -70,7 +70,9 @@ def places(evidence: Evidence, basis: Basis, rest: Basis, single: Sequence[Candi
             largest = max(names, key=lambda name: (sign * total(names[name].values()), name))
             most = total(names[largest].values())
             clause, facts = _CLAUSES[kind](evidence, delta) if kind in _CLAUSES else ("", ())
-            reason = _reason(evidence, basis, parts) or _outside(evidence, basis, parts) if kind == COMPUTE else ""
+            reason = ""
+            if kind == COMPUTE:
+                reason = _reason(evidence, basis, parts) or _outside(evidence, basis, parts) or _retyped(single, parts)
             changed = sum(1 for of_name in names.values() if total(of_name.values()))
             text = (
                 f"{start} {moved(delta)} per step, over {changed} names; the largest is"
@@ -128,6 +130,16 @@ def _outside(evidence: Evidence, basis: Basis, parts: Mapping[int, Part]) -> str
     if not delta or not known or not MOST_OF <= total(found) / delta <= 1 / MOST_OF or basis.is_apart(found):
         return ""
     return outside(fsum(known), mean_total(found), total(found))
+
+
+def _retyped(single: Sequence[Candidate], parts: Mapping[int, Part]) -> str:
+    """A clause on the operators with inputs of other data types, if they hold most of the change of these parts."""
+    delta = total(parts.values())
+    for candidate in single:
+        is_in_them = delta and candidate.what == "data_types" and candidate.amounts.keys() <= parts.keys()
+        if is_in_them and 0.5 < candidate.delta / delta <= 1:
+            return f"; {str(candidate.text).partition(':')[0]} ({signed(candidate.delta)})"
+    return ""
 
 
 ABOUT_ALL = 1.25

@@ -511,6 +511,16 @@ class OtherTypes(NamedTuple):
     new_types: str | None
 
 
+class Retyped(NamedTuple):
+    name: str
+    launcher: str
+    baseline_types: str
+    new_types: str
+    baseline_part: float
+    new_part: float
+    as_often: bool
+
+
 class PathSample(NamedTuple):
     side: SideName
     run: int

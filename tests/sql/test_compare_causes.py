@@ -523,6 +523,39 @@ def test_a_change_of_data_types_is_named_for_calls_with_and_without_a_bias(tmp_p
     assert cause.text == "MatMul now works on DT_BF16 instead of FLOAT: 20.00 ms more."
 
 
+def in_precision(made: RollupStore, kind: str, mm: int, addmm: int, calls: int = 4) -> None:
+    """Kernels of two operators, whose names depend on the data type, and one that both types have."""
+    types = f"{kind};{kind}"
+    made.kernel(1, f"gemm_{kind}", calls, mm * MS, host_op="aten::mm", input_dtypes=types)
+    made.kernel(1, f"gemm_{kind}", 2, addmm * MS, host_op="aten::addmm", shapes="8,8;8,8", input_dtypes=types)
+    made.kernel(1, "Sort", 2, 40 * MS, host_op="aten::sort", input_dtypes="INT64")
+
+
+@pytest.mark.parametrize("way", [1, -1])
+def test_another_precision_is_one_cause_also_where_all_kernels_have_other_names(tmp_path: Path, way: int) -> None:
+    made = by_hand(tmp_path, "a", 100 * MS), by_hand(tmp_path, "b", 180 * MS)
+    in_precision(made[0], "BFloat16", 40, 20)
+    in_precision(made[1], "float", 100, 40)
+    (cause,) = causes(*made[::way]).causes
+    assert (cause.what, cause.share) == ("data_types", pytest.approx(1.0))
+    now, before, t, t1 = (
+        ("float", "BFloat16", "80.00 ms more", "+60.00 ms")
+        if way > 0
+        else ("BFloat16", "float", "80.00 ms less", "−60.00 ms")
+    )
+    assert (
+        cause.text == f"2 operators now work on {now} instead of {before}: {t} in all; the largest is aten::mm ({t1})."
+    )
+
+
+@pytest.mark.parametrize(("calls", "kind"), [(8, "float"), (4, "BFloat16")])
+def test_other_calls_or_the_same_types_are_no_other_precision(tmp_path: Path, calls: int, kind: str) -> None:
+    old, new = by_hand(tmp_path, "old", 100 * MS), by_hand(tmp_path, "new", 180 * MS)
+    in_precision(old, "BFloat16", 40, 20)
+    in_precision(new, kind, 100, 40, calls)
+    assert not [cause for cause in causes(old, new).causes if cause.what == "data_types" and cause.row == "aten::mm"]
+
+
 @pytest.mark.parametrize(
     ("before", "after", "text"),
     [

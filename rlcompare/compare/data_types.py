@@ -1,0 +1,69 @@
+"""Candidates for causes in data types: operators that work on other ones than before, as in another precision."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from math import fsum
+
+from rlcompare.compare.changed_with import SAME_CALLS
+from rlcompare.compare.evidence import Evidence, ms, number, short, signed
+from rlcompare.compare.parts import Basis, Candidate
+from rlcompare.compare.records import Retyped
+from rlcompare.model.words import SIDES
+
+_Types = tuple[frozenset[str], frozenset[str]]
+"""The types that inputs have no more, and those that they have now."""
+
+
+def data_types(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
+    """The operators that are called as often as before, with inputs of the same shapes and of other data types.
+
+    Their kernels often have other names, too. Those that went from the same types to the same ones are one candidate.
+    """
+    groups: dict[_Types, list[Retyped]] = defaultdict(list)
+    for row in evidence.retyped:
+        types = _change_of_types(row)
+        if all(types) and (row.as_often or _is_called_as_often(evidence, row.launcher)):
+            groups[types].append(row)
+    for (old, new), rows in groups.items():
+        amounts, by_launcher = _amounts(basis, rows)
+        if not amounts or len({row.name for row in rows}) == 1:
+            continue  # one operator is told with its inputs (computation)
+        largest = max(by_launcher, key=lambda name: (abs(by_launcher[name]), name))
+        delta = fsum(amounts.values())
+        other = f"on {short(';'.join(sorted(new)))} instead of {short(';'.join(sorted(old)))}"
+        word = f"{ms(delta)} {'more' if delta > 0 else 'less'}"
+        text = f"{short(largest)} now works {other}: {word}."
+        if len(by_launcher) > 1:
+            text = (
+                f"{len(by_launcher)} operators now work {other}: {word} in all;"
+                f" the largest is {short(largest)} ({signed(by_launcher[largest])})."
+            )
+        yield Candidate("data_types", amounts, text, "account", largest)
+
+
+def _change_of_types(row: Retyped) -> _Types:
+    old, new = (frozenset(types.split(";")) for types in (row.baseline_types, row.new_types))
+    return old - new, new - old
+
+
+def _is_called_as_often(evidence: Evidence, launcher: str) -> bool:
+    """Whether a framework operator has as many calls as before; the number of its kernels may depend on the types."""
+    row = evidence.host_operators.get(launcher, {})
+    before, after = (number(row.get(f"{side}_calls")) for side in SIDES)
+    return bool(before and after) and abs((after or 0.0) - (before or 0.0)) <= SAME_CALLS * (before or 0.0)
+
+
+def _amounts(basis: Basis, rows: Sequence[Retyped]) -> tuple[dict[int, float], dict[str, float]]:
+    """The change of each part of the step, at most all of it, and of the kernels of each launching operator, in ms."""
+    amounts: dict[int, float] = defaultdict(float)
+    by_launcher: dict[str, float] = defaultdict(float)
+    for row in rows:
+        for place, part in basis.operators.get(row.name, {}).items():
+            own = part.new * row.new_part - part.baseline * row.baseline_part
+            amounts[place] += own
+            by_launcher[row.launcher] += own
+    deltas = {place: basis.parts[place].delta for place in amounts}
+    of_parts = {place: sorted((0.0, amounts[place], delta))[1] for place, delta in deltas.items()}
+    return {place: amount for place, amount in of_parts.items() if amount}, by_launcher
