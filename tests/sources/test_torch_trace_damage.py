@@ -13,6 +13,7 @@ from rlcompare.errors import InputError
 from rlcompare.model.run import CaptureInput
 from rlcompare.sources.detect import find_runs
 from rlcompare.sources.torch.capture import capture_of_trace
+from rlcompare.sources.torch.file import event_file
 from rlcompare.store.build import build_store
 from tests.sources.torch_traces import BASE_NS, kernel, launch, mark, op, read, span, trace, write
 from tests.sql.rollup_stores import compared, values
@@ -233,3 +234,15 @@ def test_modules_and_operators_without_a_name(tmp_path: Path) -> None:
         stores.append(store_of(write(tmp_path / side / "t.json", content), tmp_path / f"{side}.duckdb"))
     rows_of = compared(*stores).sections["operators"].rows
     assert {"aten::mul", "aten::div"} <= {row["name"] for row in rows_of}
+
+
+def test_a_sound_trace_is_whole_wherever_the_bytes_that_are_searched_for_its_end_begin(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Among them an empty list of an event: that is not the list of events."""
+    events = [op("aten::add", 10 * at, 5, **{"Input Dims": [[], [at]], "Input Strides": []}) for at in range(20)]
+    path = write(tmp_path / "rank0.pt.trace.json", json.dumps({"traceEvents": events, "schemaVersion": 1}).encode())
+    for tail in range(60, path.stat().st_size):
+        monkeypatch.setattr("rlcompare.sources.torch.file._TAIL", tail)
+        found = event_file(path, tmp_path)
+        assert (json.loads(found.path.read_text()), found.damage) == (events, None), tail

@@ -65,7 +65,7 @@ def read_header(path: Path) -> dict[str, object]:
     tail = b""
     for block in Blocks(path):
         tail = (tail + block)[-_TAIL:]
-    after = _after_events(tail)
+    after = _after_events(tail, is_whole=False)
     return _kept({**before, **(after[1] if after else {})})
 
 
@@ -123,7 +123,7 @@ def event_file(path: Path, scratch: Path) -> EventFile:
         tail = out.read()
         is_wrapped = start > 0 and head[:start].rstrip().endswith(b":")
         before = _before_events(head[: _key_start(head, start)]) if is_wrapped else {}
-        after = _after_events(tail) if is_wrapped else None
+        after = _after_events(tail, is_whole=size == len(tail)) if is_wrapped else None
         damage, end_at = blocks.damage, None
         if after is not None:
             end_at, header = after
@@ -178,9 +178,13 @@ def _before_events(text: bytes) -> dict[str, object]:
     return _parsed(text.removeprefix(codecs.BOM_UTF8) + b'"traceEvents": []}')
 
 
-def _after_events(tail: bytes) -> tuple[int, dict[str, object]] | None:
-    """The end of the list of events, and the keys after it: at the first bracket that only such keys follow."""
-    if re.match(rb"\[\s*\]", tail):
+def _after_events(tail: bytes, *, is_whole: bool) -> tuple[int, dict[str, object]] | None:
+    """The end of the list of events, and the keys after it: at the first bracket that only such keys follow.
+
+    Args:
+        is_whole: whether the tail begins with the list; else with any byte in it, such as an empty list of an event.
+    """
+    if is_whole and re.match(rb"\[\s*\]", tail):
         return 1, _parsed(b'{"traceEvents": []' + tail[tail.index(b"]") + 1 :])
     for event in _LAST_EVENT.finditer(tail):
         rest = tail[event.end() + 1 :]
