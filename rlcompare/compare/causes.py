@@ -38,6 +38,9 @@ FEW = 3
 NARROWED = 0.8
 """A place is not named if a single set holds this part of it. Of what is left in the end, such a set is named, too."""
 
+OWN = 2
+"""A change is a phase's own if its odds to be in that phase are so many times those of any time of the step."""
+
 LEFT = 0.98
 """Part of a candidate that must not be explained yet for it to be a cause of its own."""
 
@@ -77,6 +80,11 @@ def find_causes(evidence: Evidence) -> tuple[tuple[Cause, ...], Unexplained | No
     single = [candidate for kind in kinds for candidate in kind(evidence, basis)]
     few, broad = choice.copy(), choice.copy()
     few.take(single, LARGE, len(few.chosen) + FEW)
+    if any(one.is_broad for one in few.taken):
+        of_phases = choice.copy()
+        of_phases.take([one for one in single if not one.is_broad], LARGE, len(choice.chosen) + FEW)
+        if of_phases.take_phases(evidence, [one for one in single if not one.is_broad]):
+            few = of_phases
     if not few.is_done():
         few.take_places(evidence, single)
         few.take(single, WORTH_NAMING, MOST)
@@ -108,6 +116,7 @@ class _Choice:
     Attributes:
         chosen: the causes so far.
         rest: ms of the change that they do not explain.
+        taken: the candidates that they were.
     """
 
     def __init__(self, evidence: Evidence, basis: Basis) -> None:
@@ -116,7 +125,7 @@ class _Choice:
         self._basis = basis
         self._evidence = evidence
         self._left = [part.delta for part in basis.parts]
-        self._taken: list[Candidate] = []
+        self.taken: list[Candidate] = []
 
     def left_over(self) -> Basis:
         """The basis without what the causes explain."""
@@ -152,17 +161,46 @@ class _Choice:
     def take_places(self, evidence: Evidence, single: Sequence[Candidate]) -> None:
         """Takes the places where most of what is left went, unless a single set holds nearly all of it.
 
-        Each place holds what those before it left.
+        Each place holds what those before it left. Phases say more than kinds of time: they alone are taken if a few of
+        them hold most of it, and the first one more than it would of a change of the whole step.
         """
+        if not self.take_phases(evidence, single):
+            self._take_places(evidence, single, ("phase", "kind"))
+
+    def take_phases(self, evidence: Evidence, single: Sequence[Candidate]) -> bool:
+        """Takes the phases where most of what is left went, if they hold it; returns whether they do."""
+        by_phase = self.copy()
+        by_phase._take_places(evidence, single, ("phase",))
+        first = by_phase.chosen[len(self.chosen) :][:1]
+        if not by_phase.is_done() or not first or not self._is_phases_own(first[0]):
+            return False
+        self.chosen, self.rest, self._left, self.taken = by_phase.chosen, by_phase.rest, by_phase._left, by_phase.taken
+        return True
+
+    def _take_places(self, evidence: Evidence, single: Sequence[Candidate], kinds: Sequence[str]) -> None:
         before = -1
         while before < len(self.chosen) < MOST:
             before = len(self.chosen)
-            able = [
-                place
-                for place in places(evidence, self._basis, self.left_over(), single)
-                if not any(self._part_of(place, one) >= NARROWED for one in single)
-            ]
-            self.take(able, LARGE, before + 1)
+            self.take(self._places(evidence, single, kinds), LARGE, before + 1)
+
+    def _places(self, evidence: Evidence, single: Sequence[Candidate], kinds: Sequence[str]) -> list[Candidate]:
+        """The places that no single set holds nearly all of, by what is left of them."""
+        return [
+            place
+            for place in places(evidence, self._basis, self.left_over(), single)
+            if place.what in kinds and not any(self._part_of(place, one) >= NARROWED for one in single)
+        ]
+
+    def _is_phases_own(self, cause: Cause) -> bool:
+        """Whether a phase holds more of what is left than it would if the whole step had changed by one factor."""
+        parts = self._basis.parts
+        times = [
+            (fsum(part.baseline for part in of), fsum(part.new for part in of))
+            for of in ([part for part in parts if part.phase == cause.row], parts)
+        ]
+        of_step = max(phase / step if step else 0.0 for phase, step in zip(*times, strict=True))
+        of_rest = cause.delta_ms / self.rest
+        return of_rest * (1 - of_step) >= OWN * of_step * (1 - of_rest)
 
     def take_rest(self, candidates: Sequence[Candidate]) -> None:
         """Takes single sets that hold nearly all of what is left: that is not unexplained.
@@ -177,15 +215,15 @@ class _Choice:
             self._add(candidate, found)
 
     def take_opposite(self, evidence: Evidence, candidates: Sequence[Candidate]) -> None:
-        """Takes the single sets that made up for a large part of the change, and the places that they made up for."""
-        against = [one for one in candidates if one.delta * self._basis.change < 0]
+        """Takes sets and kinds of time that made up for a large part of the change, and what they made up for."""
         step = fsum(part.baseline for part in self._basis.parts)
         least = max(LARGE * abs(self._basis.change), LEAST_RELATIVE * step)
-        while len(self.chosen) < MOST and (largest := self._largest(against)):
-            candidate, found, delta = largest
-            if abs(delta) < least:
+        while len(self.chosen) < MOST:
+            able = [*candidates, *self._places(evidence, candidates, ("kind",))]
+            largest = self._largest(able, -self._basis.change)
+            if largest is None or abs(largest[2]) < least:
                 return
-            self._add(candidate, found)
+            self._add(*largest[:2])
             self.take_places(evidence, candidates)
 
     def _largest(
@@ -213,12 +251,12 @@ class _Choice:
     def copy(self) -> _Choice:
         """Another choice that begins with the same causes."""
         other = copy(self)
-        other.chosen, other._left, other._taken = [*self.chosen], [*self._left], [*self._taken]
+        other.chosen, other._left, other.taken = [*self.chosen], [*self._left], [*self.taken]
         return other
 
     def _available(self, candidate: Candidate) -> dict[int, float]:
         """What a candidate holds that no cause explains yet; empty if that is too little of it, or if it is a cause."""
-        if any(candidate is taken for taken in self._taken):
+        if any(candidate is taken for taken in self.taken):
             return {}
         found = {}
         for place, amount in candidate.amounts.items():
@@ -230,7 +268,7 @@ class _Choice:
 
     def _add(self, candidate: Candidate, amounts: dict[int, float]) -> None:
         delta = fsum(amounts.values())
-        self._taken.append(candidate)
+        self.taken.append(candidate)
         for place, amount in amounts.items():
             self._left[place] -= amount
         self.rest -= delta

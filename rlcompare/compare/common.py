@@ -273,9 +273,9 @@ def per_token(evidence: Evidence, basis: Basis, *, alone: bool) -> str:
 
 def _broad_work(evidence: Evidence, basis: Basis, amounts: Mapping[int, float]) -> Iterator[Candidate]:
     both = [change for change in evidence.operators if change.on_both]
-    baseline = fsum(change.baseline for change in both)
     grown = [change for change in both if basis.sign * change.work > LEAST_RELATIVE * change.baseline]
-    if not baseline or len(grown) < 2 or fsum(change.baseline for change in grown) < BROAD * baseline:
+    of_all = [(fsum(getattr(one, side) for one in grown), fsum(getattr(one, side) for one in both)) for side in SIDES]
+    if len(grown) < 2 or not all(all_ and part >= BROAD * all_ for part, all_ in of_all):
         return
     names = {change.name for change in grown}
     amounts = {place: amount for place, amount in amounts.items() if basis.parts[place].name in names}

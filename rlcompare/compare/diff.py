@@ -107,6 +107,7 @@ def compare_runs(baseline: SideInput, new: SideInput, options: CompareOptions | 
                 kernel_places(rollups),
                 rollups.rows(records.LoneLaunch),
                 rollups.rows(records.Retyped),
+                rollups.rows(records.PhaseKernels),
                 log,
                 on_device=all(capture.executor != "host" for capture in captures),
                 timed_phases=have_phases(timers),

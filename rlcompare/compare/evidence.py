@@ -9,7 +9,15 @@ from functools import cached_property
 from math import fsum, sqrt
 from statistics import variance
 
-from rlcompare.compare.records import AccountMember, Frequency, KernelFact, LoneLaunch, OtherTypes, Retyped
+from rlcompare.compare.records import (
+    AccountMember,
+    Frequency,
+    KernelFact,
+    LoneLaunch,
+    OtherTypes,
+    PhaseKernels,
+    Retyped,
+)
 from rlcompare.compare.rows import NS_PER_MS, OTHERS, decompose
 from rlcompare.compare.sequences import Edits
 from rlcompare.compare.timers import TrainingLog
@@ -105,6 +113,7 @@ class Evidence:
         other_types: operators whose inputs of these shapes are not known to have the same data types, and these types.
         kernel_places: rows like those of the section ``kernels``, of operators that several places launch, by place.
         lone_launches: calls of operators that one side alone runs, by the place that launches them.
+        phase_kernels: the number of kernels of each phase.
         retyped: kernels whose calls have inputs of other data types, by what launches them.
         log: what training logged of its timers and its work.
     """
@@ -128,6 +137,7 @@ class Evidence:
     kernel_places: Sequence[Row] = ()
     lone_launches: Sequence[LoneLaunch] = ()
     retyped: Sequence[Retyped] = ()
+    phase_kernels: Mapping[str, PhaseKernels] = field(default_factory=dict)
     log: TrainingLog = field(default_factory=TrainingLog)
     lone_phases: Mapping[str, SideName] = field(default_factory=dict)
     times_whole: bool = True
@@ -148,6 +158,7 @@ class Evidence:
         kernel_places: Sequence[Row],
         lone_launches: Sequence[LoneLaunch],
         retyped: Sequence[Retyped],
+        phase_kernels: Sequence[PhaseKernels],
         log: TrainingLog,
         *,
         on_device: bool,
@@ -187,6 +198,7 @@ class Evidence:
             kernel_places=kernel_places,
             lone_launches=lone_launches,
             retyped=retyped,
+            phase_kernels={row.name: row for row in phase_kernels},
             log=log,
             members={
                 (row.kind, row.phase, row.name): (row.member, row.delta_ns / NS_PER_MS, row.moved_ns / NS_PER_MS)

@@ -181,6 +181,7 @@ class Candidate:
         section, row: where the evidence is.
         facts: what changed with it, as rows of ``Cause.facts``.
         member: the member of the runs that the sentence is about; else it is found.
+        is_broad: whether it is all of a kind of waiting for the host, of many names, which says little of where.
     """
 
     what: str
@@ -190,6 +191,7 @@ class Candidate:
     row: str
     facts: tuple[Row, ...] = ()
     member: str = ""
+    is_broad: bool = False
 
     @property
     def delta(self) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from math import fsum
+from math import fsum, log
 
 from rlcompare.compare.computation import MOST_OF, fractions_of, outside
 from rlcompare.compare.evidence import Evidence, change_of, count, moved, number, short, signed
@@ -26,6 +26,9 @@ from rlcompare.compare.parts import (
 from rlcompare.compare.synchronisations import synchronisations
 from rlcompare.model.diff import Row
 from rlcompare.model.words import SIDES
+
+MORE_KERNELS = 0.05
+"""Relative change of the number of kernels of a phase from which it is told."""
 
 _HALF = 40
 """Characters of each of two names that are told as one."""
@@ -55,9 +58,11 @@ def places(evidence: Evidence, basis: Basis, rest: Basis, single: Sequence[Candi
         mainly += _most_of_all(_by_name(parts, replaced), delta)
         if mainly and main == COMPUTE:
             mainly += _reason(evidence, basis, {place: part for place, part in parts.items() if part.kind == COMPUTE})
-        of_batches = batches(evidence, phase, delta)
+        counted = batches(evidence, phase, delta) or _kernels_of(evidence, phase, parts)
+        clause, facts = synchronisations(evidence, _of_kind(parts, "idle")) if mainly and main == "idle" else ("", ())
         start = f"{'The rest of phase' if _is_rest(basis, parts) else 'Phase'} {short(phase)}"
-        yield Candidate("phase", whole(parts), f"{start} {moved(delta)} per step{mainly}{of_batches}.", "phases", phase)
+        text = f"{start} {moved(delta)} per step{mainly}{counted}{clause}."
+        yield Candidate("phase", whole(parts), text, "phases", phase, facts)
     for kind in _KINDS:
         name = kind_name(evidence, kind)
         parts = {place: part for place, part in enumerate(rest.parts) if _kind(part) == kind}
@@ -130,6 +135,18 @@ def _outside(evidence: Evidence, basis: Basis, parts: Mapping[int, Part]) -> str
     if not delta or not known or not MOST_OF <= total(found) / delta <= 1 / MOST_OF or basis.is_apart(found):
         return ""
     return outside(fsum(known), mean_total(found), total(found))
+
+
+def _kernels_of(evidence: Evidence, phase: str, parts: Mapping[int, Part]) -> str:
+    """A clause on the number of kernels of a phase, if that changed by at least half of the factor of its time."""
+    row = evidence.phase_kernels.get(phase)
+    before, after = (fsum(getattr(part, side) for part in parts.values()) for side in SIDES)
+    if row is None or not row.baseline or not row.new or before <= 0 or after <= 0:
+        return ""
+    kernels, times = log(row.new / row.baseline), log(after / before)
+    if kernels * times <= 0 or abs(kernels) < max(0.5 * abs(times), log(1 + MORE_KERNELS)):
+        return ""
+    return f", with {count(row.new)} kernels instead of {count(row.baseline)}"
 
 
 def _retyped(single: Sequence[Candidate], parts: Mapping[int, Part]) -> str:

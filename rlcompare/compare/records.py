@@ -511,6 +511,12 @@ class OtherTypes(NamedTuple):
     new_types: str | None
 
 
+class PhaseKernels(NamedTuple):
+    name: str
+    baseline: float | None
+    new: float | None
+
+
 class Retyped(NamedTuple):
     name: str
     launcher: str

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import fsum
+from typing import NamedTuple
 
 from rlcompare.compare.evidence import Evidence, count, number, short
 from rlcompare.model.diff import Row
@@ -10,33 +11,59 @@ from rlcompare.model.diff import Row
 LEAST_CALLS, MORE_CALLS = 1.0, 0.1
 """Change of the calls per step, and as a part of what they were, from which it is told."""
 
+LONGEST_MS = 0.5
+"""The time per added call up to which that is what the device waits for: it must be given its next kernels anew."""
+
 MOST_OF = 0.8
 """Part of the change of all such calls that one must make up to be named, and not more than its inverse."""
 
+SAME_CALLS = 0.01
+"""Part of the change of the calls by which that of an operator may differ that makes them."""
+
 
 def synchronisations(evidence: Evidence, delta: float) -> tuple[str, tuple[Row, ...]]:
-    """The clause and the fact of the call of which there are most more (or fewer) if the device waits longer (or less).
+    """The clause and the facts of the call of which most came (or went), if the device waits longer (or less).
+
+    With it, of operators that synchronise, the one that has as many more: they make these calls.
 
     Args:
         delta: change of the time in which the device waits for the host.
     """
     names = {row["name"] for row in evidence.sections["account"].rows if row["kind"] == "sync"}
     calls = [
-        (str(row["name"]), number(row.get("baseline_calls")) or 0.0, number(row.get("new_calls")) or 0.0)
+        _Calls(str(row["name"]), number(row.get("baseline_calls")) or 0.0, number(row.get("new_calls")) or 0.0)
         for row in evidence.sections["apis"].rows
         if row["name"] in names
     ]
+    # Operators that synchronise do so by a call of the runtime: together they would count twice.
+    of_runtime = [call for call in calls if "::" not in call.name] or calls
     more = [
-        (abs(new - old), name, old, new)
-        for name, old, new in calls
-        if (new - old) * delta > 0 and abs(new - old) >= max(LEAST_CALLS, MORE_CALLS * old)
+        call
+        for call in of_runtime
+        if call.more * delta > 0 and abs(call.more) >= max(LEAST_CALLS, MORE_CALLS * call.baseline)
     ]
     if not more:
         return "", ()
-    _, name, old, new = max(more)
-    of_all = fsum(new - old for _, old, new in calls)
+    most = max(more, key=lambda call: (abs(call.more), call.name))
+    of_all = fsum(call.more for call in of_runtime)
     # A call that took the place of another is none that was added.
-    if not of_all or not MOST_OF <= (new - old) / of_all <= 1 / MOST_OF:
+    if not of_all or not MOST_OF <= most.more / of_all <= 1 / MOST_OF or abs(delta) > LONGEST_MS * abs(most.more):
         return "", ()
-    clause = f"; the host calls {short(name)} {count(old)} → {count(new)} times per step"
-    return clause, ({"name": name, "baseline": old, "new": new},)
+    clause = f"; the host calls {short(most.name)} {count(most.baseline)} → {count(most.new)} times per step"
+    alike = [
+        call for call in calls if call not in of_runtime and abs(call.more - most.more) <= SAME_CALLS * abs(most.more)
+    ]
+    told = [most, *sorted(alike, key=lambda call: (call.baseline, call.name))[:1]]
+    for call in told[1:]:
+        clause += f", and {short(call.name)} {count(call.baseline)} → {count(call.new)} times"
+    return clause, tuple({"name": call.name, "baseline": call.baseline, "new": call.new} for call in told)
+
+
+class _Calls(NamedTuple):
+    name: str
+    baseline: float
+    new: float
+
+    @property
+    def more(self) -> float:
+        return self.new - self.baseline

@@ -137,4 +137,6 @@ def _candidate(
         said = template.format(name=short(name), moved=moved(delta), more=more, where=where)
         return f"{said.removesuffix('.')}{clause}."
 
-    return Candidate(WHAT[kind], whole(parts), text, "account", name, syncs)
+    return Candidate(
+        WHAT[kind], whole(parts), text, "account", name, syncs, is_broad=whole_kind and kind in _OF_HOST | {"queue"}
+    )
