@@ -431,7 +431,7 @@ def test_a_set_that_holds_nearly_all_that_is_left_is_named(third: float, named: 
 
 
 def test_a_set_that_happens_to_be_as_large_as_the_rest_is_no_cause() -> None:
-    """Of -100 ms one kernel holds 94. The smallest is as large as the sum of the others, which make up for each other."""
+    """One kernel holds nearly all. The smallest is as large as the sum of the others, which make up for each other."""
     account: Account = {("compute", None, "k"): (100.0, 6.0), ("compute", None, "small"): (20.0, 14.0)}
     account |= {("compute", None, f"faster {number}"): (30.0, 20.0 - number) for number in range(4)}
     account |= {("comm", None, f"slower {number}"): (30.0, 40.0 + number) for number in range(4)}
