@@ -17,6 +17,7 @@ from rlcompare.compare.communication import communication, cover_of_one_rank, st
 from rlcompare.compare.computation import computation
 from rlcompare.compare.data_types import data_types
 from rlcompare.compare.evidence import LEAST_RELATIVE, Evidence, number
+from rlcompare.compare.host_pace import host_pace
 from rlcompare.compare.log_reasons import log_reasons
 from rlcompare.compare.odd_module import module_alone
 from rlcompare.compare.parts import TIMER, Basis, Candidate, basis_of, member_of
@@ -74,28 +75,47 @@ def find_causes(evidence: Evidence) -> tuple[tuple[Cause, ...], Unexplained | No
         return (), Unexplained(1.0, basis.change)
     choice = _Choice(evidence, basis)
     choice.take_all(of_one_side(evidence, basis))
-    common = (work, straggler, cover_of_one_rank, data_types, everything, module_alone, clock)
+    common = (work, straggler, cover_of_one_rank, data_types, everything, module_alone, clock, host_pace)
     choice.take_common(kind(evidence, basis) for kind in common)
     kinds = (computation, data_types, communication, waits, log_reasons)
     single = [candidate for kind in kinds for candidate in kind(evidence, basis)]
-    few, broad = choice.copy(), choice.copy()
-    few.take(single, LARGE, len(few.chosen) + FEW)
-    if any(one.is_broad for one in few.taken):
-        of_phases = choice.copy()
-        of_phases.take([one for one in single if not one.is_broad], LARGE, len(choice.chosen) + FEW)
-        if of_phases.take_phases(evidence, [one for one in single if not one.is_broad]):
-            few = of_phases
-    if not few.is_done():
-        few.take_places(evidence, single)
-        few.take(single, WORTH_NAMING, MOST)
-        broad.take_places(evidence, single)
-        if broad.is_done() and (not few.is_done() or len(broad.chosen) < len(few.chosen)):
-            few = broad
-    few.take_rest(single)
+    few = _of_few(evidence, choice, single) or _of_places(evidence, choice, single)
+    few.take_rest(evidence, single)
     few.take_opposite(evidence, single)
     # Causes that made up for a part of the change come last.
     chosen = sorted(few.chosen, key=lambda cause: cause.delta_ms * basis.change < 0)
     return tuple(_as_rest(cause, chosen) for cause in chosen), Unexplained(few.rest / basis.change, few.rest)
+
+
+def _of_few(evidence: Evidence, choice: _Choice, single: Sequence[Candidate]) -> _Choice | None:
+    """A few sets that say where, and the places of the rest, if they explain the change; None if they do not.
+
+    All waiting for the host, of many names, says less than the phase in which it is.
+    """
+    telling = [one for one in single if not one.is_broad]
+    few = choice.copy()
+    few.take(telling, LARGE, len(choice.chosen) + FEW)
+    if few.is_done() or few.take_phases(evidence, telling):
+        return few
+    if len(few.chosen) > len(choice.chosen):
+        few.take_places(evidence, single)
+    return few if few.is_done() else None
+
+
+def _of_places(evidence: Evidence, choice: _Choice, single: Sequence[Candidate]) -> _Choice:
+    """A few sets and the places of the rest, or the places alone, if these are fewer."""
+    few, broad = choice.copy(), choice.copy()
+    few.take(single, LARGE, len(few.chosen) + FEW)
+    if sum(one.is_broad and one.delta * choice.rest > 0 for one in few.taken) > 1:  # several kinds of one place
+        single = [one for one in single if not one.is_broad]
+        few = choice.copy()
+        few.take(single, LARGE, len(few.chosen) + FEW)
+    if few.is_done():
+        return few
+    few.take_places(evidence, single)
+    few.take(single, WORTH_NAMING, MOST)
+    broad.take_places(evidence, single)
+    return broad if broad.is_done() and (not few.is_done() or len(broad.chosen) < len(few.chosen)) else few
 
 
 def _as_rest(cause: Cause, causes: Sequence[Cause]) -> Cause:
@@ -202,17 +222,21 @@ class _Choice:
         of_rest = cause.delta_ms / self.rest
         return of_rest * (1 - of_step) >= OWN * of_step * (1 - of_rest)
 
-    def take_rest(self, candidates: Sequence[Candidate]) -> None:
-        """Takes single sets that hold nearly all of what is left: that is not unexplained.
+    def take_rest(self, evidence: Evidence, candidates: Sequence[Candidate]) -> None:
+        """Takes sets, or kinds of time, that hold nearly all of what is left: that is not unexplained.
 
         The largest one, or else it is by chance: larger ones that make up for each other are left with it.
         """
-        while len(self.chosen) < MOST and (largest := self._largest(candidates)):
-            candidate, found, delta = largest
-            part = delta / self.rest if self.rest else 0.0
-            if abs(delta) < WORTH_NAMING * abs(self._basis.change) or not NARROWED <= part <= 1 / NARROWED:
-                return
-            self._add(candidate, found)
+        for kinds in ((), ("kind",)):
+            while len(self.chosen) < MOST:
+                able = self._places(evidence, candidates, kinds) if kinds else candidates
+                largest = self._largest(able)
+                delta = largest[2] if largest else 0.0
+                part = delta / self.rest if self.rest else 0.0
+                if abs(delta) < WORTH_NAMING * abs(self._basis.change) or not NARROWED <= part <= 1 / NARROWED:
+                    break
+                if largest:
+                    self._add(*largest[:2])
 
     def take_opposite(self, evidence: Evidence, candidates: Sequence[Candidate]) -> None:
         """Takes sets and kinds of time that made up for a large part of the change, and what they made up for."""
@@ -224,6 +248,7 @@ class _Choice:
             if largest is None or abs(largest[2]) < least:
                 return
             self._add(*largest[:2])
+            self.take(candidates, LARGE, MOST)
             self.take_places(evidence, candidates)
 
     def _largest(

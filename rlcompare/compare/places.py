@@ -23,7 +23,7 @@ from rlcompare.compare.parts import (
     total,
     whole,
 )
-from rlcompare.compare.synchronisations import synchronisations
+from rlcompare.compare.synchronisations import more_operators, synchronisations
 from rlcompare.model.diff import Row
 from rlcompare.model.words import SIDES
 
@@ -75,6 +75,8 @@ def places(evidence: Evidence, basis: Basis, rest: Basis, single: Sequence[Candi
             largest = max(names, key=lambda name: (sign * total(names[name].values()), name))
             most = total(names[largest].values())
             clause, facts = _CLAUSES[kind](evidence, delta) if kind in _CLAUSES else ("", ())
+            if kind == "idle" and not clause:
+                clause = more_operators(evidence, basis, delta)
             reason = ""
             if kind == COMPUTE:
                 reason = _reason(evidence, basis, parts) or _outside(evidence, basis, parts) or _retyped(single, parts)

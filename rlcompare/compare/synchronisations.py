@@ -1,4 +1,7 @@
-"""Calls that wait for the device: after one, the host is no longer ahead, and the device waits for its next kernel."""
+"""What of the host's calls a longer wait of the device goes with: calls that wait for the device, or more operators.
+
+After a call that waits for the device, the host is no longer ahead, and the device waits for its next kernel.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,10 @@ from math import fsum
 from typing import NamedTuple
 
 from rlcompare.compare.evidence import Evidence, count, number, short
+from rlcompare.compare.parts import Basis
+from rlcompare.compare.rows import OTHERS
 from rlcompare.model.diff import Row
+from rlcompare.model.words import SIDES
 
 LEAST_CALLS, MORE_CALLS = 1.0, 0.1
 """Change of the calls per step, and as a part of what they were, from which it is told."""
@@ -16,6 +22,9 @@ LONGEST_MS = 0.5
 
 MOST_OF = 0.8
 """Part of the change of all such calls that one must make up to be named, and not more than its inverse."""
+
+LEAST_MORE, LEAST_FIT = 0.05, 0.25
+"""Relative change of the number of operators from which it is told, if as much of the step is this part of the wait."""
 
 SAME_CALLS = 0.01
 """Part of the change of the calls by which that of an operator may differ that makes them."""
@@ -57,6 +66,22 @@ def synchronisations(evidence: Evidence, delta: float) -> tuple[str, tuple[Row, 
     for call in told[1:]:
         clause += f", and {short(call.name)} {count(call.baseline)} → {count(call.new)} times"
     return clause, tuple({"name": call.name, "baseline": call.baseline, "new": call.new} for call in told)
+
+
+def more_operators(evidence: Evidence, basis: Basis, delta: float) -> str:
+    """A clause on how many operators the host runs, if there are more where the device waits longer (or fewer, less).
+
+    Args:
+        delta: as for ``synchronisations``.
+    """
+    rows = [row for row in evidence.sections["operators"].rows if row["name"] != OTHERS]
+    before, after = (fsum(number(row.get(f"{side}_calls")) or 0.0 for row in rows) for side in SIDES)
+    step = fsum(part.baseline for part in basis.parts)
+    if not evidence.on_device or not before or not after or abs(after / before - 1) < LEAST_MORE:
+        return ""
+    if (after / before - 1) * step * (1 if delta > 0 else -1) < LEAST_FIT * abs(delta):
+        return ""
+    return f"; the host runs {count(after)} operators per step instead of {count(before)}"
 
 
 class _Calls(NamedTuple):

@@ -19,7 +19,7 @@ from rlcompare.compare.parts import (
     total,
     whole,
 )
-from rlcompare.compare.synchronisations import synchronisations
+from rlcompare.compare.synchronisations import more_operators, synchronisations
 
 MOST_OF = 0.8
 """Part of a kind's change that a few names must make up for them to be named, and not more than its inverse."""
@@ -86,18 +86,18 @@ def waits(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
         of_kind = basis.of_kind(kind)
         names = {kind: of_kind} if of_kind and kind in _NAMELESS else by_name(of_kind)
         for name, parts in names.items():
-            yield _candidate(evidence, kind, name, parts, _REASONS[kind])
+            yield _candidate(evidence, basis, kind, name, parts, _REASONS[kind])
         if len(names) > 1 and not _large(kind, names):
-            yield _candidate(evidence, kind, _most(names), of_kind, _REASONS[kind], whole_kind=True)
+            yield _candidate(evidence, basis, kind, _most(names), of_kind, _REASONS[kind], whole_kind=True)
     for kind in _WAITS:
         parts = basis.of_kind(kind)
         names = by_name(parts)
         large = _large(kind, names) if kind in _ONE else []
         for name in large:
             is_late = kind == LATE_START and not _is_own(basis, names[name].values())
-            yield _candidate(evidence, kind, name, names[name], _LATE_ON_PATH if is_late else _ONE[kind])
+            yield _candidate(evidence, basis, kind, name, names[name], _LATE_ON_PATH if is_late else _ONE[kind])
         if parts and not large:
-            yield _candidate(evidence, kind, _most(names), parts, _WAITS[kind], whole_kind=True)
+            yield _candidate(evidence, basis, kind, _most(names), parts, _WAITS[kind], whole_kind=True)
 
 
 def _is_own(basis: Basis, parts: Collection[Part]) -> bool:
@@ -121,7 +121,14 @@ def _large(kind: str, names: Mapping[str, Mapping[int, Part]]) -> list[str]:
 
 
 def _candidate(
-    evidence: Evidence, kind: str, name: str, parts: Mapping[int, Part], template: str, *, whole_kind: bool = False
+    evidence: Evidence,
+    basis: Basis,
+    kind: str,
+    name: str,
+    parts: Mapping[int, Part],
+    template: str,
+    *,
+    whole_kind: bool = False,
 ) -> Candidate:
     where = "" if whole_kind else f" in {short(name)}"
     if not evidence.on_device:
@@ -131,12 +138,13 @@ def _candidate(
         template = template.replace(" ({name})", "").replace("calls {name}", "calls a collective")
 
     clause, syncs = synchronisations(evidence, total(parts.values())) if kind in _OF_HOST else ("", ())
+    is_broad = whole_kind and kind in _OF_HOST
+    if is_broad and not clause:
+        clause = more_operators(evidence, basis, total(parts.values()))
 
     def text(delta: float) -> str:
         more = f"{ms(delta)} {'more' if delta > 0 else 'less'}"
         said = template.format(name=short(name), moved=moved(delta), more=more, where=where)
         return f"{said.removesuffix('.')}{clause}."
 
-    return Candidate(
-        WHAT[kind], whole(parts), text, "account", name, syncs, is_broad=whole_kind and kind in _OF_HOST | {"queue"}
-    )
+    return Candidate(WHAT[kind], whole(parts), text, "account", name, syncs, is_broad=is_broad)

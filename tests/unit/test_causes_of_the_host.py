@@ -1,0 +1,118 @@
+"""Causes in the host's work: its pace, more operators, calls that synchronise; and the phases in which they are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import pytest
+
+from rlcompare.compare.causes import find_causes
+from rlcompare.compare.evidence import Evidence
+from rlcompare.compare.records import PhaseKernels
+from rlcompare.model.diff import Row
+from tests.unit.test_causes import Account, evidence_of
+
+# host time in ms and calls, baseline → new
+Operators = Mapping[str, tuple[float, float, float, float]]
+
+
+def with_operators(account: Account, operators: Operators) -> Evidence:
+    evidence = evidence_of(account)
+    rows: list[Row] = [
+        {
+            "name": name,
+            "baseline_host_self_ms": old,
+            "new_host_self_ms": new,
+            "baseline_calls": old_calls,
+            "new_calls": new_calls,
+        }
+        for name, (old, new, old_calls, new_calls) in operators.items()
+    ]
+    section = replace(evidence.sections["operators"], rows=tuple(rows))
+    return replace(evidence, sections={**evidence.sections, "operators": section})
+
+
+def waiting(more: float) -> Account:
+    """A step of 100 ms, 60 of which wait for five operators of the host and for Python."""
+    account: Account = {("operator", None, f"aten::{name}"): (10.0, 10.0 + more / 6) for name in "abcde"}
+    return account | {("python", None, "python"): (10.0, 10.0 + more / 6), ("compute", None, "k"): (40.0, 40.0)}
+
+
+def operators(factor: float, *, calls: float = 8.0, first: float | None = None) -> Operators:
+    factors = {"a": first or factor} | dict.fromkeys("bcde", factor)
+    return {f"aten::{name}": (10.0, 10.0 * own, 8.0, calls) for name, own in factors.items()}
+
+
+@pytest.mark.parametrize(("factor", "word"), [(1.2, "busier"), (0.8, "less busy")])
+def test_a_host_that_takes_another_time_for_the_same_calls_is_one_cause(factor: float, word: str) -> None:
+    more = 100 * (factor - 1)
+    (cause,), unexplained = find_causes(with_operators(waiting(more), operators(factor)))
+    assert cause.what == "host_pace" and cause.delta_ms == pytest.approx(more)
+    assert cause.text == (
+        f"The host takes 20 % {'longer' if factor > 1 else 'less time'} for the same calls, as where its CPU is {word}:"
+        f" the time the device waits for it {'grew' if factor > 1 else 'shrank'} by 20.00 ms per step."
+    )
+    assert unexplained is not None and unexplained.share == pytest.approx(0.0)
+
+
+@pytest.mark.parametrize(
+    ("more", "found"),
+    [
+        (20.0, operators(1.2, calls=9.0)),  # other work
+        (20.0, operators(1.0, first=2.0)),  # one operator
+        (20.0, operators(1.03)),  # the device waits for something else
+        (40.0, operators(1.2)),
+        (8.0, operators(1.2)),  # the host was ahead
+    ],
+)
+def test_a_longer_wait_is_not_the_pace_of_the_host(more: float, found: Operators) -> None:
+    causes, _ = find_causes(with_operators(waiting(more), found))
+    assert causes and "host_pace" not in {cause.what for cause in causes}
+
+
+@pytest.mark.parametrize(
+    ("calls", "told"), [(12.0, "; the host runs 60 operators per step instead of 40."), (8.2, ".")]
+)
+def test_more_operators_are_told_where_the_device_waits_longer(calls: float, told: str) -> None:
+    cause = find_causes(with_operators(waiting(24.0), operators(1.5, calls=calls)))[0][0]
+    assert cause.text.endswith(told) and ("runs" in cause.text) == ("runs" in told)
+
+
+def test_of_calls_inside_each_other_the_call_of_the_runtime_and_its_operator_are_told() -> None:
+    """Tensor.item() synchronises: each operator in it would count once more."""
+    calls = {"syncStream": (0.0, 48.0), "aten::item": (212.0, 260.0), "aten::is_nonzero": (0.0, 48.0)}
+    account: Account = {("python", None, "python"): (5.0, 15.0), ("compute", None, "k"): (50.0, 50.0)}
+    account |= {("sync", None, name): (0.1, 0.1) for name in calls}
+    evidence = evidence_of(account)
+    rows: list[Row] = [{"name": name, "baseline_calls": old, "new_calls": new} for name, (old, new) in calls.items()]
+    apis = replace(evidence.sections["apis"], rows=tuple(rows))
+    (cause,), _ = find_causes(replace(evidence, sections={**evidence.sections, "apis": apis}))
+    assert cause.text.partition(" per step")[2] == (
+        "; the host calls syncStream 0 → 48 times per step, and aten::is_nonzero 0 → 48 times."
+    )
+
+
+def in_phases(update: float, generate: float) -> Account:
+    """Two phases, of 40 and 160 ms, whose kernels and waits grow by these factors."""
+    account: Account = {}
+    for phase, time, factor in (("update_actor", 40.0, update), ("generate_sequences", 160.0, generate)):
+        for kind, part in (("operator", 0.75), ("compute", 0.25)):
+            for name in "abcd":
+                account[kind, phase, f"{phase} {kind} {name}"] = (time * part / 4, time * part / 4 * factor)
+    return account
+
+
+def test_a_phase_comes_before_the_kinds_of_time_that_changed_in_it() -> None:
+    evidence = evidence_of(in_phases(update=2.0, generate=1.0))
+    kernels = {"update_actor": PhaseKernels("update_actor", 500.0, 1000.0)}
+    (cause,), _ = find_causes(replace(evidence, phase_kernels=kernels))
+    assert (cause.what, cause.row, cause.share) == ("phase", "update_actor", pytest.approx(1.0))
+    assert cause.text == (
+        "Phase update_actor grew by 40.00 ms per step, mostly time without kernels, with 1,000 kernels instead of 500."
+    )
+
+
+def test_a_change_of_all_phases_alike_is_of_no_phase() -> None:
+    causes, _ = find_causes(evidence_of(in_phases(update=1.3, generate=1.3)))
+    assert causes and "phase" not in {cause.what for cause in causes}
