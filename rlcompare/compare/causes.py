@@ -42,6 +42,9 @@ NARROWED = 0.8
 OWN = 2
 """A change is a phase's own if its odds to be in that phase are so many times those of any time of the step."""
 
+MOST_LEFT = 0.5
+"""Share of the change that may be left unexplained if a set is named that made up for a part of it."""
+
 LEFT = 0.98
 """Part of a candidate that must not be explained yet for it to be a cause of its own."""
 
@@ -194,7 +197,7 @@ class _Choice:
         first = by_phase.chosen[len(self.chosen) :][:1]
         if not by_phase.is_done() or not first or not self._is_phases_own(first[0]):
             return False
-        self.chosen, self.rest, self._left, self.taken = by_phase.chosen, by_phase.rest, by_phase._left, by_phase.taken
+        self._adopt(by_phase)
         return True
 
     def _take_places(self, evidence: Evidence, single: Sequence[Candidate], kinds: Sequence[str]) -> None:
@@ -247,9 +250,14 @@ class _Choice:
             largest = self._largest(able, -self._basis.change)
             if largest is None or abs(largest[2]) < least:
                 return
-            self._add(*largest[:2])
-            self.take(candidates, LARGE, MOST)
-            self.take_places(evidence, candidates)
+            other = self.copy()
+            other._add(*largest[:2])
+            other.take_places(evidence, candidates)
+            if not other.is_done():
+                other.take(candidates, LARGE, MOST)
+            if abs(other.rest) > max(MOST_LEFT * abs(self._basis.change), abs(self.rest)):
+                return  # what it made up for is in no set that could be named
+            self._adopt(other)
 
     def _largest(
         self, candidates: Sequence[Candidate], along: float | None = None
@@ -278,6 +286,9 @@ class _Choice:
         other = copy(self)
         other.chosen, other._left, other.taken = [*self.chosen], [*self._left], [*self.taken]
         return other
+
+    def _adopt(self, other: _Choice) -> None:
+        self.chosen, self.rest, self._left, self.taken = other.chosen, other.rest, other._left, other.taken
 
     def _available(self, candidate: Candidate) -> dict[int, float]:
         """What a candidate holds that no cause explains yet; empty if that is too little of it, or if it is a cause."""
