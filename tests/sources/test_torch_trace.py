@@ -107,6 +107,25 @@ class TestLaunches:
             ("k5", None, None, None, None),
         ]
 
+    @pytest.mark.parametrize(
+        ("name", "dims", "types", "expected"),
+        [
+            ("aten::mm", [[2, 3], [3, 4], [2, 4]], 3, ("2,3;3,4", "a;b")),
+            ("aten::bmm", [[9, 2, 3], [9, 3, 4], [9, 2, 4]], 3, ("9,2,3;9,3,4", "a;b")),
+            ("aten::addmm", [[4], [2, 3], [3, 4], [], [], [2, 4]], 6, ("4;2,3;3,4;;", "a;b;c;d;e")),
+            ("aten::mm", [[2, 3], [3, 4], []], 3, ("2,3;3,4;", "a;b;c")),  # mm.dtype: the third is a data type
+            ("aten::add", [[2, 3], [2, 3], [2, 3]], 3, ("2,3;2,3;2,3", "a;b;c")),
+            ("aten::mm", [[2, 3], [3, 4]], 2, ("2,3;3,4", "a;b")),
+        ],
+    )
+    def test_the_argument_out_is_no_input(
+        self, tmp_path: Path, name: str, dims: list[list[int]], types: int, expected: tuple[str, str]
+    ) -> None:
+        """torch.compile calls products with `out=`: the same work must have the same inputs."""
+        inputs = {"Input Dims": dims, "Input type": list("abcdef"[:types])}
+        reading = read(write(tmp_path / "t.json", trace(op(name, 0, 10, **inputs), launch(1, 5), kernel(1, 8, 3))))
+        assert reading.rows("SELECT input_shapes, input_dtypes FROM stage_kernel") == [expected]
+
     def test_operators_that_stick_out_of_their_parents(self, tmp_path: Path) -> None:
         # GIVEN whole microseconds, in which a child ends after its parent, and the next operator begins at its end
         path = write(

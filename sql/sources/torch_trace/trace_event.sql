@@ -2,7 +2,8 @@
 -- correlation), the Python trace except modules, and events about the profiler itself. Times are in microseconds; since 2024 they are
 -- relative to baseTimeNanoseconds.
 -- Variables: trace_base_ns, trace_event_bytes, trace_events.
--- Depends on is_span, profile_text, text_length_ns, text_time_ns, trace_category, trace_shapes, trace_types.
+-- Depends on is_span, profile_text, text_length_ns, text_time_ns, trace_category, trace_has_out, trace_shapes,
+-- trace_types, trace_without_out.
 -- Run by name: before all others; again with more memory where an event is very long.
 CREATE OR REPLACE TEMP TABLE trace_event AS
 WITH raw AS (
@@ -16,13 +17,13 @@ WITH raw AS (
            coalesce(text_length_ns(dur), CASE WHEN dur IS NULL THEN 0 END) AS length_ns
     FROM raw
 ), argued AS (
-    SELECT * EXCLUDE (dims, types), trace_shapes(dims) AS shapes, trace_types(types) AS types FROM timed
+    SELECT * EXCLUDE (dims, types), trace_shapes(dims) AS shapes, trace_types(types) AS types, trace_has_out(name, shapes) AS has_out FROM timed
 )
 SELECT row_number() OVER () AS id, ph, cat, name, thread, start_ns, TRY(start_ns + length_ns) AS end_ns,
        coalesce(is_span(start_ns, TRY(start_ns + length_ns)), FALSE) AS sound,
        CASE WHEN cat = 'cpu_op' THEN TRY_CAST(args ->> 'Sequence number' AS BIGINT) END AS sequence_number,
-       profile_text(shapes) AS input_shapes,
-       profile_text(types) AS input_dtypes,
+       profile_text(CASE WHEN has_out THEN trace_without_out(shapes) ELSE shapes END) AS input_shapes,
+       profile_text(CASE WHEN has_out THEN trace_without_out(types) ELSE types END) AS input_dtypes,
        CASE WHEN cat = 'cpu_op' THEN TRY_CAST(args ->> 'External id' AS BIGINT) END AS external_id,
        CASE WHEN cat <> 'cpu_op' AND cat <> 'user_annotation' OR cat IS NULL OR name = 'record_param_comms' THEN args END AS args
 FROM argued;

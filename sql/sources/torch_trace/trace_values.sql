@@ -3,6 +3,8 @@
 -- The JSON has no spaces, as DuckDB writes it.
 --   trace_shapes      the dimensions of an operator's arguments, [[2,3],[],[4]], as "2,3;;4".
 --   trace_types       the types of its arguments, ["float","Scalar"], as "float;Scalar".
+--   trace_has_out     whether the last of an operator's arguments is `out`, which has the shape of the product: torch records it as one more input.
+--   trace_without_out such a text of dimensions or types without it, so that a product has the same inputs in both forms.
 --   trace_elements    elements of all arguments in such a text of dimensions. trace_bytes: their size.
 --   trace_dtype       a torch data type in the words of `dtype_bytes`.
 --   trace_ranks       "[0, 1]" as "0,1"; NULL for a list that was shortened.
@@ -16,6 +18,12 @@ CREATE OR REPLACE TEMP MACRO trace_shapes(value) AS (
     CASE WHEN starts_with(value, '[[') THEN replace(replace(replace(value[3:-3], '],[', ';'), '[', ''), ']', '') END);
 CREATE OR REPLACE TEMP MACRO trace_types(value) AS (
     CASE WHEN starts_with(value, '["') THEN replace(replace(value[3:-3], '","', ';'), 'c10::', '') END);
+CREATE OR REPLACE TEMP MACRO trace_is_product(dims, place, last) AS
+    len(dims) = last AND dims[last] = regexp_replace(dims[place], '[0-9]+$', '') || regexp_extract(dims[place + 1], '[0-9]+$');
+CREATE OR REPLACE TEMP MACRO trace_has_out(name, shapes) AS coalesce(CASE
+    WHEN name IN ('aten::mm', 'aten::bmm') THEN trace_is_product(string_split(shapes, ';'), 1, 3)
+    WHEN name IN ('aten::addmm', 'aten::baddbmm') THEN trace_is_product(string_split(shapes, ';'), 2, 6) END, FALSE);
+CREATE OR REPLACE TEMP MACRO trace_without_out(text) AS regexp_replace(text, ';[^;]*$', '');
 CREATE OR REPLACE TEMP MACRO trace_elements(shapes) AS
     list_sum(list_transform(string_split(shapes, ';'), lambda s: CASE WHEN regexp_full_match(s, '[0-9]{1,15}(,[0-9]{1,15})*')
                                                                       THEN list_product(CAST(string_split(s, ',') AS DOUBLE[])) END));
