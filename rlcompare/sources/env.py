@@ -71,6 +71,7 @@ _SWITCHES: Mapping[str, tuple[str, ...]] = {
     "profiler.mstx_domain_include": ("_mstx_domain_include",),
     "profiler.mstx_domain_exclude": ("_mstx_domain_exclude",),
 }
+_TRACE_SWITCHES = ("record_shapes", "with_stack", "profile_memory", "with_flops", "with_modules")
 _VERSIONS = {
     "cann_version": "cann",
     "torch_npu_version": "torch_npu",
@@ -220,10 +221,21 @@ def environment_of_trace(header: Mapping[str, object]) -> dict[str, str]:
         if isinstance(version, int) and version > 0:
             major, minor = (version // 1000, version % 1000 // 10) if key == "cuda" else divmod(version // 100_000, 100)
             put(found, key, f"{major}.{minor}")
-    for name in ("record_shapes", "with_stack", "profile_memory", "with_flops", "with_modules"):
+    for name in _TRACE_SWITCHES:
         if isinstance(header.get(name), int):
             put(found, f"profiler.{name}", bool(header[name]))
     return found | sampled_environment(header)
+
+
+def unset_switches(header: Mapping[str, object]) -> list[str]:
+    """The switches that a torch.profiler trace does not name, if its torch names those that are on.
+
+    Torch does so since 1.10. That is known if one is named, or from ``baseTimeNanoseconds`` on, in torch's own header.
+    """
+    unset = [name for name in _TRACE_SWITCHES if name not in header]
+    is_recent = "devices" in header and isinstance(header.get("baseTimeNanoseconds"), int)
+    tells = is_recent or len(unset) < len(_TRACE_SWITCHES)
+    return unset if tells else []
 
 
 def _schedule(value: object) -> str | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pytest
@@ -226,6 +227,33 @@ class TestSteps:
         assert read(path).rows("SELECT count(*) FROM stage_step") == [(2,)]
 
 
+class TestSettings:
+    """Torch's header names the settings of the profiler that are on, and none that is off."""
+
+    def off(self, tmp_path: Path, *events: Event, **header: Any) -> list[str]:
+        reading = read(write(tmp_path / "t.json", trace(op("aten::add", 0, 9), *events, **header)))
+        return [key for (key,) in reading.rows("SELECT key FROM env WHERE value = 'false' ORDER BY key")]
+
+    def test_that_are_not_named_are_off(self, tmp_path: Path) -> None:
+        names = ("profile_memory", "record_shapes", "with_flops", "with_modules", "with_stack")
+        assert self.off(tmp_path, deviceProperties=[]) == [f"profiler.{name}" for name in names]
+        assert self.off(tmp_path, with_stack=1) == [f"profiler.{name}" for name in names[:-1]]
+
+    def test_are_unknown_where_the_header_names_none(self, tmp_path: Path) -> None:
+        assert self.off(tmp_path, deviceProperties=[], baseTimeNanoseconds=None) == []  # torch before 1.10
+        assert self.off(tmp_path) == []  # not torch's own header
+
+    def test_are_not_off_where_events_have_what_they_record(self, tmp_path: Path) -> None:
+        """The profiler of torch.autograd names no settings."""
+        shaped = op("aten::mm", 10, 9, **{"Input Dims": [[2, 3], [3, 4]], "Input type": ["float", "float"]})
+        module = span("python_function", "nn.Module: Linear_0", 0, 9)
+        assert self.off(tmp_path, shaped, module, deviceProperties=[]) == [
+            "profiler.profile_memory",
+            "profiler.with_flops",
+            "profiler.with_modules",
+        ]
+
+
 class TestCollectives:
     def test_told_by_the_kernels_own_arguments(self, tmp_path: Path) -> None:
         told = {
@@ -411,7 +439,7 @@ class TestFolders:
             content = trace(op("aten::add", 0, 9), after=after, deviceProperties=[{"id": 0, "name": "GPU X"}], **before)
             path = write(tmp_path / f"{name}.json", content)
             store = store_of(path, tmp_path / f"{name}.duckdb")
-            assert rows(store, "SELECT key, value FROM env") == [("chip", "GPU X")]
+            assert rows(store, "SELECT key, value FROM env WHERE key NOT LIKE 'profiler.%'") == [("chip", "GPU X")]
             assert SECRET.encode() not in store.read_bytes()
             assert b"somebody" not in store.read_bytes()
 

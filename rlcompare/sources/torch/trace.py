@@ -15,6 +15,7 @@ import duckdb
 from rlcompare import db, resources, temporary
 from rlcompare.errors import NO_ROOM, InputError
 from rlcompare.model.run import CaptureInput, Finding
+from rlcompare.sources.env import unset_switches
 from rlcompare.sources.torch.file import EventFile, event_file
 from rlcompare.sources.trace_slice import complete_events
 
@@ -52,6 +53,7 @@ def fill(con: duckdb.DuckDBPyConnection, capture: CaptureInput, capture_id: int,
             )
             report(Finding("warning", "damaged_file", message, capture_id))
         _set_host(con, events.header, capture_id)
+        db.set_variable(con, "trace_unset", [] if events.damage else unset_switches(events.header), "VARCHAR[]")
         for name in resources.sql_order("sources/torch_trace"):
             db.run(con, resources.sql(name))
         for severity, key, message in db.run(con, resources.sql("sources/torch_trace/findings")):
