@@ -1,13 +1,24 @@
 -- What the host does while a device waits for it: operators, calls with a reason of their own, collections and ranges that meet a gap of a track, on
 -- the threads that are asked. What runs inside a reason on the same thread belongs to the reason, unless it is one itself. In captures without a
--- device, the thread that runs the step may wait for a collective without an operator: collectives are on thread -1. `id` orders the spans of a lane;
+-- device, the thread that runs the step may wait for a collective without an operator: collectives are on thread -1. An operator that synchronises
+-- does so only if it calls what waits, which aten::item of a number on the host does not; it counts as any other then, where calls of the runtime
+-- are recorded. `id` orders the spans of a lane;
 -- of nested ones, the inner one has the larger number. `activity` is their kind and name, a row of account_activity.
 -- Depends on account_lane, account_track, account_wait, capture, collective, gc, host_api, host_op, host_reason,
 -- on_line, range.
 CREATE OR REPLACE TEMP TABLE account_met AS
-WITH done AS (
+WITH waiting AS (
+    SELECT a.capture, a.thread, a.start_ns FROM host_api AS a LEFT JOIN host_reason AS r ON r.name = a.name
+    WHERE r.reason = 'sync' OR contains(lower(a.name), 'memcpy')
+), synchronising AS (
+    SELECT o.capture, o.thread, o.name, o.start_ns, o.end_ns FROM host_op AS o JOIN host_reason AS r ON r.name = o.name AND r.reason = 'sync'
+), done AS (
     SELECT o.capture, o.thread, coalesce(r.reason, 'operator') AS kind, o.name, o.start_ns, o.end_ns
-    FROM host_op AS o LEFT JOIN host_reason AS r ON r.name = o.name
+    FROM host_op AS o LEFT JOIN host_reason AS r ON r.name = o.name WHERE r.reason IS DISTINCT FROM 'sync'
+    UNION ALL
+    SELECT s.capture, s.thread, CASE WHEN w.start_ns >= s.start_ns OR s.capture NOT IN (SELECT capture FROM host_api WHERE layer = 'runtime')
+                                     THEN 'sync' ELSE 'operator' END, s.name, s.start_ns, s.end_ns
+    FROM synchronising AS s ASOF LEFT JOIN waiting AS w ON w.capture = s.capture AND w.thread = s.thread AND s.end_ns > w.start_ns
     UNION ALL
     SELECT a.capture, a.thread, r.reason, a.name, a.start_ns, a.end_ns FROM host_api AS a JOIN host_reason AS r ON r.name = a.name
     UNION ALL

@@ -211,15 +211,24 @@ def of_host(listed: Sequence[Span], now: int, thread: int | None, main: int | No
         return "unknown", None
     labels = [innermost(listed, now, where) for where in (thread, main)]
     for label in sorted(filter(None, labels), key=lambda span: span.table == "range"):
-        return label.kind, label.name
+        return kind_among(listed, label), label.name
     return ("unknown" if main is None else "python"), None
 
 
 def innermost(listed: Sequence[Span], now: int, thread: int | None) -> Span | None:
     """The innermost reason on a thread, else the innermost operator or range."""
     active = [s for s in listed if s.kind and s.thread == thread and s.start <= now < s.end]
-    reasons = [s for s in active if s.kind not in ("operator", "python")]
+    reasons = [s for s in active if kind_among(listed, s) not in ("operator", "python")]
     return max(reasons or active, key=lambda s: (s.start, -s.end, s.kind, s.name or ""), default=None)
+
+
+def kind_among(listed: Sequence[Span], span: Span) -> str:
+    """The kind of a span: an operator synchronises only if it calls what waits, where such calls are recorded."""
+    if span.table != "host_op" or span.kind != "sync":
+        return span.kind
+    calls = [s for s in listed if s.table == "host_api"]
+    waits = [s for s in calls if s.kind == "sync" and s.thread == span.thread and span.start <= s.start < span.end]
+    return "sync" if waits or not calls else "operator"
 
 
 def main_thread(line: Timeline) -> int | None:
@@ -327,6 +336,31 @@ def test_a_copy_whose_launch_is_unknown_waits_for_its_operator(con: duckdb.DuckD
     assert found == [
         ("compute", "k", 100), ("copy", "memset", 500), ("operator", "aten::index", 20), ("python", None, 10),
         ("sync", "cudaStreamSynchronize", 370),
+    ]  # fmt: skip
+
+
+def test_an_operator_that_could_synchronise_does_so_only_where_a_call_waits(con: duckdb.DuckDBPyConnection) -> None:
+    """The optimizer reads its step counters, which are on the host. The device waits for both operators."""
+    reset(con)
+    con.execute("INSERT INTO step VALUES (0, 1, 0, 1000, FALSE)")
+    con.execute(
+        "INSERT INTO stage_host_op (id, thread, name, start_ns, end_ns)"
+        " VALUES (0, 7, 'aten::item', 100, 300), (1, 7, 'aten::is_nonzero', 400, 600)"
+    )
+    con.execute(
+        "INSERT INTO host_api (capture, thread, layer, name, start_ns, end_ns)"
+        " VALUES (0, 7, 'runtime', 'cudaStreamSynchronize', 450, 550), (0, 7, 'runtime', 'cudaLaunchKernel', 900, 910)"
+    )
+    con.execute(
+        "INSERT INTO stage_kernel (id, device_id, name, start_ns, end_ns, launch_ns)"
+        " VALUES (0, 0, 'k', 0, 100, 0), (1, 0, 'k', 950, 1000, 900)"
+    )
+    normalise(con)
+    found = con.execute(
+        "SELECT kind, subject, CAST(ns AS BIGINT) FROM r_account WHERE kind IN ('operator', 'sync') ORDER BY ALL"
+    ).fetchall()
+    assert found == [
+        ("operator", "aten::item", 200), ("sync", "aten::is_nonzero", 100), ("sync", "cudaStreamSynchronize", 100),
     ]  # fmt: skip
 
 
