@@ -21,7 +21,7 @@ from rlcompare.compare.host_pace import host_pace
 from rlcompare.compare.log_reasons import log_reasons
 from rlcompare.compare.odd_module import module_alone
 from rlcompare.compare.parts import TIMER, Basis, Candidate, basis_of, member_of
-from rlcompare.compare.places import places
+from rlcompare.compare.places import lone_phases, places
 from rlcompare.compare.waits import waits
 from rlcompare.model.diff import Cause, Row, Unexplained
 
@@ -78,6 +78,7 @@ def find_causes(evidence: Evidence) -> tuple[tuple[Cause, ...], Unexplained | No
         return (), Unexplained(1.0, basis.change)
     choice = _Choice(evidence, basis)
     choice.take_all(of_one_side(evidence, basis))
+    choice.take_all(lone_phases(evidence, basis))
     common = (work, straggler, cover_of_one_rank, data_types, everything, module_alone, clock, host_pace)
     choice.take_common(kind(evidence, basis) for kind in common)
     kinds = (computation, data_types, communication, waits, log_reasons)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import fsum, log
 
 from rlcompare.compare.computation import MOST_OF, fractions_of, outside
-from rlcompare.compare.evidence import Evidence, change_of, count, moved, number, short, signed
+from rlcompare.compare.evidence import Evidence, change_of, count, moved, ms, number, short, signed
 from rlcompare.compare.odd_module import in_odd_module
 from rlcompare.compare.overall import OUTSIDE
 from rlcompare.compare.parts import (
@@ -29,6 +29,9 @@ from rlcompare.model.words import SIDES
 
 MORE_KERNELS = 0.05
 """Relative change of the number of kernels of a phase from which it is told."""
+
+LEAST_LONE = 0.05
+"""Part of the change from which a phase that only one side has is told."""
 
 _HALF = 40
 """Characters of each of two names that are told as one."""
@@ -87,6 +90,35 @@ def places(evidence: Evidence, basis: Basis, rest: Basis, single: Sequence[Candi
             )
             row = max(names[largest].values(), key=lambda part: (abs(part.delta), part.name)).name
             yield Candidate("kind", whole(parts), text, "account", row, facts)
+
+
+def lone_phases(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
+    """Phases of the profiled step that only one side has, where both sides know the phases of their step.
+
+    A phase that the other side runs under another name, or unmarked, or inside another phase, is gone from there: what
+    moved the other way must be less than half as much.
+    """
+    phases: dict[str, dict[int, Part]] = {}
+    for place, part in enumerate(basis.parts):
+        if part.kind != TIMER:
+            phases.setdefault(str(part.phase or OUTSIDE), {})[place] = part
+    sums = {
+        phase: [fsum(getattr(part, side) for part in of.values()) for side in SIDES] for phase, of in phases.items()
+    }
+    named = {phase: values for phase, values in sums.items() if phase != OUTSIDE and any(values)}
+    new, gone = ({phase for phase, values in named.items() if not values[side]} for side in (0, 1))
+    lone = new or gone
+    if not lone or (new and gone) or len(lone) == len(named):
+        return
+    sign = 1 if new else -1
+    against = fsum(min(sign * total(of.values()), 0.0) for phase, of in phases.items() if phase not in lone)
+    if -against > 0.5 * fsum(sign * total(phases[phase].values()) for phase in lone):
+        return
+    for phase in lone:
+        delta = total(phases[phase].values())
+        if abs(delta) >= LEAST_LONE * abs(basis.change) and not _is_denied(evidence, phase, delta):
+            text = f"Phase {short(phase)} is {'new' if new else 'gone'}: {ms(abs(delta))} per step."
+            yield Candidate("phase", whole(phases[phase]), text, "phases", phase)
 
 
 def kind_name(evidence: Evidence, kind: str) -> str:

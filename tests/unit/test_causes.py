@@ -139,6 +139,37 @@ def test_many_small_changes_are_a_place() -> None:
     assert causes[0].text == "Phase update_actor grew by 3.56 ms per step, mostly computation."
 
 
+SHARED: Account = {
+    ("python", None, "python"): (2.0, 2.0),
+    ("operator", "generate_sequences", "aten::a"): (90.0, 85.0),
+    ("compute", "update_actor", "aten::b"): (30.0, 31.0),
+}
+"""Phases that both sides have, and the time outside of them."""
+
+
+def test_a_phase_that_one_side_alone_has_is_a_cause() -> None:
+    """PPO has a critic, GRPO has none: as parts, its operators are many small ones, which others have too."""
+    critic = {("operator", "update_critic", f"aten::{number}"): (0.0, 4.0) for number in range(10)}
+    causes, _ = causes_of(SHARED | critic)
+    assert causes[0].text == "Phase update_critic is new: 40.00 ms per step."
+    causes, _ = causes_of({key: (new, old) for key, (old, new) in (SHARED | critic).items()})
+    assert causes[0].text == "Phase update_critic is gone: 40.00 ms per step."
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {("python", None, "aten::c"): (40.0, 0.0)},  # it ran, but was not marked
+        {("operator", "values", "aten::c"): (40.0, 0.0)},  # it had another name
+        {("operator", "generate_sequences", "aten::c"): (40.0, 0.0)},  # it was in another phase
+    ],
+)
+def test_a_phase_that_the_other_side_runs_elsewhere_is_not_new(other: Account) -> None:
+    new: Account = {("operator", "update_critic", "aten::c"): (0.0, 60.0)}
+    causes, _ = causes_of(SHARED | new | other)
+    assert not any("is new" in cause.text or "is gone" in cause.text for cause in causes)
+
+
 def test_a_long_name_is_shortened_in_the_clause_of_a_phase() -> None:
     long = "void " + "at::native::" * 40
     account: Account = {("compute", "update_actor", f"k{number}"): (5.0, 5.5) for number in range(7)}
