@@ -20,6 +20,7 @@ from rlcompare.compare.records import (
     MetricApart,
     Training,
 )
+from rlcompare.compare.telling import place_of
 from rlcompare.model.diff import Comparability, Finding, Side
 from rlcompare.model.words import SIDES, Comparable, Severity, SideName
 
@@ -58,18 +59,6 @@ _CAUTION = (
     "algorithm.*",
     "trainer.device",
     "trainer.n*",
-)
-_TELLING = (
-    "chip",
-    "device",
-    "device_name",
-    "world_size",
-    "profile",
-    "profiler.level",
-    "cann",
-    "torch_npu",
-    "torch",
-    "ranks",
 )
 _SCORES = (
     "algorithm.adv_estimator",
@@ -183,9 +172,8 @@ def are_steps_known(comparability: Comparability) -> bool:
 
 
 def _rank(finding: Finding) -> tuple[int, int, str]:
-    """Sort key: most severe first; then findings that affect more of the numbers."""
-    telling = _TELLING.index(finding.key) if finding.key in _TELLING else len(_TELLING)
-    return (SEVERE, CAUTION, INFO).index(finding.severity), telling, finding.key
+    """Sort key: most severe first; then findings that tell more."""
+    return (SEVERE, CAUTION, INFO).index(finding.severity), place_of(finding.key), finding.key
 
 
 def _declared(finding: Finding) -> Finding:

@@ -14,6 +14,7 @@ from statistics import median
 from rlcompare.compare.names import TOKEN_RATE, polarity_of
 from rlcompare.compare.overall import HEADLINES, SPEED
 from rlcompare.compare.rows import ratio
+from rlcompare.compare.telling import place_of
 from rlcompare.history.levels import Level, fewest_after, levels_of, moves_at, runs_needed
 from rlcompare.history.records import Acknowledged, Run, Series
 from rlcompare.history.store import History
@@ -326,7 +327,7 @@ class _Environment:
                 (start.place, start.place + LASTING),
             )
         )
-        for key in sorted({*old[-1], *new[0]} - {"commit"}):
+        for key in sorted({*old[-1], *new[0]} - {"commit"}, key=lambda key: (place_of(key), key)):
             before, after = ({run.get(key) for run in runs} for runs in (old, new))
             if len(before) == len(after) == 1 and before != after:
                 yield Difference(key, before.pop(), after.pop())

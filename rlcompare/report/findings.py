@@ -141,10 +141,12 @@ def _difference(finding: Finding) -> str:
 
 
 def change_of_text(baseline: Value, new: Value) -> str:
-    """``A2 → A3``, short."""
-    return " → ".join(
-        quantity.ABSENT if value is None else safe_text(datum(str(value)), _VALUE_LIMIT) for value in (baseline, new)
-    )
+    """``A2 → A3``, short: of two paths their last names, if these differ."""
+    texts = [None if value is None else datum(str(value)) for value in (baseline, new)]
+    ends = [None if text is None else text.rpartition("/")[2] for text in texts]
+    if all(ends) and ends[0] != ends[1]:
+        texts = ends
+    return " → ".join(quantity.ABSENT if text is None else safe_text(text, _VALUE_LIMIT) for text in texts)
 
 
 def _sides(finding: Finding) -> str:

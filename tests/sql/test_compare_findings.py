@@ -54,6 +54,25 @@ def test_how_grave_a_difference_is(tmp_path: Path, key: str, old: str, new: str,
     assert found_status == status
 
 
+def test_what_tells_most_comes_first(tmp_path: Path) -> None:
+    """Lists of what differs are cut: the model must not be behind a hundred small settings."""
+    keys = (
+        "actor_rollout_ref__actor__entropy_coeff",
+        "actor_rollout_ref__model__path",
+        "critic__shuffle",
+        "data__train_batch_size",
+        "trainer__nnodes",
+    )
+    _, findings = differing(tmp_path, dict.fromkeys(keys, "1"), dict.fromkeys(keys, "2"))
+    assert [key for key in findings if key.replace(".", "__") in keys] == [
+        "actor_rollout_ref.model.path",
+        "trainer.nnodes",
+        "data.train_batch_size",
+        "actor_rollout_ref.actor.entropy_coeff",
+        "critic.shuffle",
+    ]
+
+
 def test_levels_are_named_in_the_warning(tmp_path: Path) -> None:
     _, findings = differing(tmp_path, {"profiler__level": "Level0"}, {"profiler__level": "Level1"})
     assert findings["profiler.level"].message.startswith("The profiler levels differ (Level0 against Level1)")

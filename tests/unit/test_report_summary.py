@@ -602,6 +602,17 @@ def test_a_difference_is_named_before_others_are_counted() -> None:
     assert line.startswith("differs     with caution · Only 3 % of the kernels' time has a match on the other side")
 
 
+def test_the_model_is_told_where_space_is_short() -> None:
+    paths = ("Qwen/Qwen2.5-0.5B-Instruct", "Qwen/Qwen2.5-7B-Instruct")
+    findings = (
+        Finding("actor_rollout_ref.model.path", *paths, Severity.CAUTION, "x"),
+        *(Finding(f"data.key{number}", "a" * 20, "b" * 20, Severity.INFO, "x") for number in range(60)),
+    )
+    diff = replace(diff_examples.regression(), comparability=Comparability(Comparable.CAUTION, findings))
+    line = next(line for line in summary_lines(build_view(diff)) if line.startswith("differs"))
+    assert line.startswith("differs     with caution · model.path Qwen2.5-0.5B-Instru… → Qwen2.5-7B-Instruct")
+
+
 def test_lines_to_spare_go_to_what_had_to_be_cut() -> None:
     finding = Finding("profiler.aic_metrics", "ACL_AICORE_NONE", "ACL_AICORE_PIPE_UTILIZATION", Severity.CAUTION, "x")
     comparability = Comparability(Comparable.CAUTION, (finding, replace(finding, key="profiler.level")))

@@ -16,6 +16,8 @@ from rlcompare.report.workload import large_differences
 from rlcompare.text import ELLIPSIS, safe_text
 
 _PATH_LIMIT = 40
+_OF_WORKERS = "actor_rollout_ref."
+"""How most of verl's settings begin, which is left out where space is short."""
 _STATUS = {
     Comparable.COMPARABLE: mark("comparable"),
     Comparable.CAUTION: mark("with caution"),
@@ -50,7 +52,8 @@ def differs_item(diff: Diff) -> SummaryItem:
         parts.append(tr("no recorded setting differs") if recorded else tr("no settings were recorded"))
     mood = "caution" if status == Comparable.CAUTION or other_work else ""
     mood = "worse" if status == Comparable.NOT_COMPARABLE else mood
-    return SummaryItem("differs", tr("differs"), tuple(parts), mood)
+    shorter = tuple(part.removeprefix(_OF_WORKERS) for part in parts)
+    return SummaryItem("differs", tr("differs"), tuple(parts), mood, lines=2, shorter=(shorter,))
 
 
 def label_text(side: Side) -> str:
