@@ -369,8 +369,8 @@ class TimerPair(NamedTuple):
     role: str | None
     in_baseline: bool
     in_new: bool
-    baseline_wall_ns: float
-    new_wall_ns: float
+    baseline_wall_ns: float | None
+    new_wall_ns: float | None
     baseline_ms_per_token: float | None
     new_ms_per_token: float | None
     baseline_compute_ns: float | None

@@ -43,7 +43,7 @@ from rlcompare.compare.rows import (
 from rlcompare.compare.sequences import Edits
 from rlcompare.compare.sides import differing_levels
 from rlcompare.compare.steps_and_ranks import ranks_section, steps_section
-from rlcompare.compare.training import have_phases, health_columns, timer_pairs, tokens_of
+from rlcompare.compare.training import have_phases, health_columns, sides_of_whole_steps, timer_pairs, tokens_of
 from rlcompare.model.diff import NOT_COMPARED, Delta, Row, Section, Value
 from rlcompare.model.words import SIDES, Health, Polarity, Presence, SideName
 
@@ -159,8 +159,7 @@ def _training_phases(
     timed: Sequence[ProfiledTimer],
     tokens: Mapping[SideName, Mapping[str, float]],
 ) -> Section:
-    # Both sides timed their phases: a phase that a side lacks took no time there.
-    maker = SectionMaker([Measured(side, "timers") for side in SIDES])
+    maker = SectionMaker([Measured(side, "timers") for side in sides_of_whole_steps(training)])
     note = "Wall time from training's timers, in unprofiled steps where available."
     if profiled:
         note += (

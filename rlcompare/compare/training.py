@@ -32,6 +32,16 @@ def have_phases(timers: Sequence[TrainingPhase]) -> bool:
     return {timer.side for timer in timers} == set(SIDES)
 
 
+def sides_of_whole_steps(timers: Sequence[TrainingPhase]) -> list[SideName]:
+    """The sides that time all of their steps: a phase that they lack took no time.
+
+    Where the step is the sum of its timers, what lies outside of them is unknown.
+    """
+    runs = {(timer.side, timer.run): False for timer in timers}
+    runs |= {(timer.side, timer.run): True for timer in timers if timer.timer is None}
+    return [side for side in SIDES if all(whole for (of, _), whole in runs.items() if of == side)]
+
+
 def timer_pairs(
     timers: Sequence[TrainingPhase],
     profiled: Sequence[pairs.Phase],
@@ -40,8 +50,8 @@ def timer_pairs(
 ) -> list[pairs.TimerPair]:
     """Wall times by training's timers, and the parts of them that the profile saw.
 
-    A side's value is the mean over its runs, and a run without such a phase counts as 0. The time of a phase outside of
-    the profile comes from the timers of the profiled steps.
+    A side's value is the mean over its runs, and a run without such a phase counts as 0, unless it is not known to time
+    all of its step. The time of a phase outside of the profile comes from the timers of the profiled steps.
 
     Args:
         profiled: the phases of the profile.
@@ -53,12 +63,18 @@ def timer_pairs(
         "baseline": any(phase.in_baseline for phase in profiled),
         "new": any(phase.in_new for phase in profiled),
     }
+    whole_steps = sides_of_whole_steps(timers)
     made = []
     for name in dict.fromkeys(timer.phase for timer in timers):
         found = {side: [timer for timer in timers if timer.side == side and timer.phase == name] for side in SIDES}
-        walls = {side: _wall_ns(found[side], timers, side) for side in SIDES}
+        walls = {
+            side: _wall_ns(found[side], timers, side) if found[side] or side in whole_steps else None for side in SIDES
+        }
         per_token = {
-            side: _ms_per_token(name, walls[side], tokens.get(side, {})) if found[side] else None for side in SIDES
+            side: _ms_per_token(name, wall, tokens.get(side, {}))
+            if found[side] and (wall := walls[side]) is not None
+            else None
+            for side in SIDES
         }
         seen = inside.get(name)
         whole = {side: _mean_of_runs(timed, side, name) if has_profile[side] else None for side in SIDES}

@@ -66,6 +66,12 @@ class Case:
         """Status, text and whether it is verified, if that does not depend on how runs differ."""
         rule, delta = self.rule, self.delta
         expected, values = self._expected, text.values(delta)
+        if self._is_phase_gone:
+            return (
+                Status.MISSING,
+                f"{expected}, found no such phase on the new side{text.values(delta, absent='none')}",
+                True,
+            )
         if delta.new is None or not math.isfinite(delta.new):
             return Status.MISSING, f"{expected}, found no value on the new side{values}", True
         new = _typical(delta.samples.get("new", ()), delta.new)
@@ -82,6 +88,13 @@ class Case:
             found = f"{expected}, found {text.change(delta)}{values}"
             return Status.NOT_COMPARABLE, f"{found}; the sides must not be compared", False
         return None
+
+    @property
+    def _is_phase_gone(self) -> bool:
+        """Whether it is a phase that the new side does not have, which knows what lies outside of its phases."""
+        _, _, part = self.delta.metric.rpartition(".")
+        outside = self.diff.metric(f"phase.(outside).{part}") if self.delta.metric.startswith("phase.") else None
+        return self.delta.new is None and outside is not None and outside.new is not None
 
     @property
     def _expected(self) -> str:

@@ -161,12 +161,18 @@ def _is_nothing_to_judge(rule: Rule, delta: Delta) -> bool:
 
 
 def _with_new_phase(delta: Delta, diff: Diff) -> Delta:
-    """Sets the baseline to 0 for a phase that only the new side has, if the baseline has phases at all."""
+    """Sets the baseline to 0 for a phase that only the new side has, if the baseline has phases at all.
+
+    But not if the baseline alone does not know what lies outside of its phases: it may have had this one.
+    """
     part = delta.metric.rpartition(".")[2]
     if not delta.metric.startswith("phase.") or not _unmeasured(delta.baseline) or _unmeasured(delta.new):
         return delta
     alike = (other for other in diff.overall if fnmatchcase(other.metric, f"phase.*.{part}"))
     if all(_unmeasured(other.baseline) for other in alike):
+        return delta
+    outside = diff.metric(f"phase.(outside).{part}")
+    if outside is not None and _unmeasured(outside.baseline):
         return delta
     return with_new_phase(delta)
 

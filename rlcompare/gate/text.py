@@ -86,9 +86,9 @@ def _shift(value: float, delta: Delta, *, relative: bool) -> str:
     return f"{'+' if value >= 0 else ''}{quantity(value, delta.unit)}" if math.isfinite(value) else "any"
 
 
-def values(delta: Delta, note: str = "") -> str:
+def values(delta: Delta, note: str = "", absent: str = "not measured") -> str:
     """Both values, and those of all runs where there are several; and a note."""
-    pair = " → ".join(_each(_finite(delta.baseline, delta.new), delta.unit)) + (f"; {note}" if note else "")
+    pair = " → ".join(_each(_finite(delta.baseline, delta.new), delta.unit, absent)) + (f"; {note}" if note else "")
     runs = [known(delta.samples.get(side, ())) for side in SIDES]
     if max(map(len, runs)) < 2:
         return f" ({pair})"
@@ -126,11 +126,11 @@ def _finite(*found: float | None) -> list[float | None]:
     return [None if value is None or not math.isfinite(value) else value for value in found]
 
 
-def _each(pair: list[float | None], unit: str) -> list[str]:
+def _each(pair: list[float | None], unit: str, absent: str = "not measured") -> list[str]:
     """Values with their units; two times share one."""
     if None not in pair and unit != "bytes":
         return [number(pair[0] or 0.0), quantity(pair[1] or 0.0, unit)]
-    return ["not measured" if value is None else quantity(value, unit) for value in pair]
+    return [absent if value is None else quantity(value, unit) for value in pair]
 
 
 def _size(value: float) -> str:

@@ -75,7 +75,9 @@ def part_lines(diff: Diff) -> PartLines | None:
 
 
 def _sum_of(rows: Sequence[Row]) -> Row:
-    sums = {side: sum(number_of(row.get(side)) for row in rows) for side in ("baseline", "new")}
+    """One row for several; the times of those that a side did not measure are in none of its sums."""
+    known = [row for row in rows if row.get("delta") is not None]
+    sums = {side: sum(number_of(row.get(side)) for row in known) for side in ("baseline", "new")}
     ratio = sums["new"] / sums["baseline"] if sums["baseline"] > 0 else None
     delta = sum(number_of(row.get("delta")) for row in rows)
     return {"name": tr("{n} more", n=len(rows)), "delta": delta, "ratio": ratio, **sums}

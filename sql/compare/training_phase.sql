@@ -2,7 +2,8 @@
 -- there; `steps` of `of_steps` have it. In a step where its timer has no usable value (NaN), it counts as in the others, and what lies outside of
 -- all timers is unknown: '(outside)' is a mean over the other steps. A run in which a timer never has a usable value, or each step lacks one, has
 -- no phases. If all are usable, the phases sum to timing_s/step with '(outside)'. A remainder below one microsecond is rounding and counts
--- as 0, and so does a negative one: then timers overlap, and the phases exceed the step by `beyond_ns`.
+-- as 0, and so does a negative one: then timers overlap, and the phases exceed the step by `beyond_ns`. Where the step is the sum of its timers
+-- (timing/*), what lies outside of them is unknown.
 -- Depends on c_judged, c_metric, c_timer.
 -- Nothing without c_judged, c_metric, c_timer.
 WITH step_of AS (
@@ -28,7 +29,9 @@ WITH step_of AS (
     WHERE (p.side, p.run) NOT IN (SELECT (side, run) FROM part WHERE usable = 0)
 ), rest AS (
     SELECT w.side, w.run, NULL AS role, '(outside)' AS phase, NULL AS timer, (c.seconds - sum(p.complete ORDER BY p.phase)) * (w.steps / c.steps) AS seconds, w.steps
-    FROM whole AS w JOIN complete AS c USING (side, run) JOIN counted AS p USING (side, run) GROUP BY w.side, w.run, w.steps, c.seconds, c.steps
+    FROM whole AS w JOIN complete AS c USING (side, run) JOIN counted AS p USING (side, run)
+    WHERE (w.side, w.run) NOT IN (SELECT (side, run) FROM c_metric WHERE name = 'timing_s/step' AND given = 'timing/*')
+    GROUP BY w.side, w.run, w.steps, c.seconds, c.steps
 )
 SELECT p.side, p.run, p.role, p.phase, p.timer, CASE WHEN p.phase = '(outside)' AND p.seconds < 1e-6 THEN 0 ELSE p.seconds * 1e9 / w.steps END AS ns,
        CASE WHEN p.phase = '(outside)' AND p.seconds < 0 THEN -p.seconds * 1e9 / w.steps ELSE 0 END AS beyond_ns, w.seconds * 1e9 / w.steps AS step_ns,

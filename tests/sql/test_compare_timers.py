@@ -7,7 +7,10 @@ from pathlib import Path
 import pytest
 
 from rlcompare.compare import RunStore, SideInput
+from rlcompare.gate import judge
 from rlcompare.model.diff import Diff
+from rlcompare.model.verdict import Policy, Rule
+from rlcompare.model.words import EvidenceMode
 from rlcompare.report.terminal import summary_lines
 from rlcompare.report.view import build_view
 from tests.sql.rollup_stores import RollupStore, compared, found
@@ -245,6 +248,25 @@ def test_a_log_without_a_time_of_the_step_has_the_sum_of_its_timers(tmp_path: Pa
     mixed = compared(old, logged(tmp_path / "later.duckdb"))
     assert [found.severity for found in diff.quality if found.key == "summed_timers"] == ["info", "info"]
     assert [found.severity for found in mixed.quality if found.key == "summed_timers"] == ["caution"]
+
+
+def test_what_a_sum_of_timers_does_not_time_is_unknown(tmp_path: Path) -> None:
+    """verl's first releases did not time rewards and checkpoints. They took time, which is in no log."""
+    old, new = RollupStore(tmp_path / "old.duckdb"), RollupStore(tmp_path / "new.duckdb")
+    for step in range(1, 9):
+        for timer, value in {"gen": 20.0, "update_actor": 10.0}.items():
+            old.add("metric", step=step, name=f"timing/{timer}", value=value, source="file", profiled=False)
+        for timer, value in {"gen": 20.0, "update_actor": 16.0, "old_log_prob": 5.0, "step": 42.0}.items():
+            new.add("metric", step=step, name=f"timing_s/{timer}", value=value, source="file", profiled=False)
+    diff = compared(old.done(), new.done())
+    rows = {row["name"]: (row["baseline"], row["new"], row["delta"]) for row in diff.sections["phases"].rows}
+    assert rows["old_log_prob"] == (None, pytest.approx(5000.0), None)
+    assert rows["(outside)"] == (None, pytest.approx(1000.0), None)
+    assert rows["update_actor"] == (pytest.approx(10000.0), pytest.approx(16000.0), pytest.approx(6000.0))
+    limits = Policy("test", (Rule("phase.*.wall", max_relative=0.1, max_absolute=1.0),), evidence=EvidenceMode.LIMITS)
+    statuses = {verdict.metric: verdict.status for verdict in judge(diff, limits).verdicts}
+    assert statuses["phase.old_log_prob.wall"] == "missing"
+    assert statuses["phase.update_actor.wall"] == "regressed"
 
 
 @pytest.mark.parametrize(

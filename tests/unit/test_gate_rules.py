@@ -114,6 +114,31 @@ def test_without_any_phase_on_the_baseline_they_are_missing() -> None:
     assert [verdict.status for verdict in result.verdicts] == ["missing"]
 
 
+def test_a_side_that_does_not_know_all_of_its_step_lacks_no_phase() -> None:
+    """What lies outside of its phases is unknown where a log has no time for the whole step."""
+    known = (delta("phase.update_actor.wall", 100, 100), delta("phase.values.wall", None, 5))
+    rule = Rule("phase.values.wall", max_relative=0.1, max_absolute=1.0)
+    for outside, status in (
+        (delta("phase.(outside).wall", None, 3), "missing"),
+        (delta("phase.(outside).wall", 1, 3), "regressed"),
+    ):
+        assert judge(diff(*known, outside), policy(rule)).verdicts[0].status == status
+
+
+@pytest.mark.parametrize(
+    ("outside", "said"),
+    [
+        (3, "found no such phase on the new side (5 ms → none)"),
+        (None, "found no value on the new side (5 ms → not measured)"),
+    ],
+)
+def test_a_phase_that_is_gone_is_not_one_that_is_not_measured(outside: float | None, said: str) -> None:
+    found = diff(delta("phase.values.wall", 5, None), delta("phase.(outside).wall", 3, outside))
+    (verdict,) = judge(found, policy(Rule("phase.values.wall", max_relative=0.1))).verdicts
+    assert verdict.status == "missing"
+    assert said in verdict.text
+
+
 def test_polarity_turns_the_limit_round() -> None:
     rule = Rule("perf/throughput", max_relative=0.05)
     statuses = [

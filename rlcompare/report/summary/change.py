@@ -129,7 +129,9 @@ def rest_item(diff: Diff, headline: Delta | None) -> SummaryItem:
     rest = change - sum(map(number_of, deltas))
     moved, left = (quantity.moved(value, "ms", _size(headline)) for value in (change, rest))
     text = (
-        tr("{left} of {moved} is not in any phase", left=left, moved=moved)
+        tr("{left} of {moved} is not in any phase that both sides time", left=left, moved=moved)
+        if label == "phases" and None in deltas
+        else tr("{left} of {moved} is not in any phase", left=left, moved=moved)
         if label == "phases"
         else tr("{left} of {moved} is not in any part above", left=left, moved=moved)
     )
