@@ -20,6 +20,7 @@ from rlcompare.compare.evidence import (
     times,
 )
 from rlcompare.compare.exchanged import exchanged, where_edited
+from rlcompare.compare.odd_calls import odd_calls
 from rlcompare.compare.odd_module import in_odd_module
 from rlcompare.compare.parts import Basis, Candidate, Part, total, whole
 from rlcompare.model.diff import Row
@@ -194,7 +195,12 @@ def _operator(evidence: Evidence, basis: Basis, name: str, parts: Mapping[int, P
 def _with_facts(
     evidence: Evidence, change: OperatorChange, shapes: str | None, delta: float
 ) -> tuple[str, tuple[Row, ...]]:
-    """What ends the sentence on a slower operator: its rate, what changed with it, its module; these as rows."""
+    """What ends the sentence on a slower operator: its rate, what changed with it, its module; these as rows.
+
+    Where few of its calls are longer, that is all: the others are as fast as before.
+    """
+    if interrupted := odd_calls(evidence, [change.name]):
+        return interrupted, ()
     facts = changed_with(evidence, change, shapes)
     module, row = in_odd_module(evidence, delta)
     return achieved(evidence, change, shapes) + clauses(facts) + module, (*(fact.row for fact in facts), *row)

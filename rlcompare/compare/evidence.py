@@ -14,6 +14,7 @@ from rlcompare.compare.records import (
     Frequency,
     KernelFact,
     LoneLaunch,
+    OddCalls,
     OtherTypes,
     PhaseKernels,
     Retyped,
@@ -114,6 +115,7 @@ class Evidence:
         kernel_places: rows like those of the section ``kernels``, of operators that several places launch, by place.
         lone_launches: calls of operators that one side alone runs, by the place that launches them.
         phase_kernels: the number of kernels of each phase.
+        odd_calls: the calls of each operator that take far longer than the others of their kind in the same step.
         retyped: kernels whose calls have inputs of other data types, by what launches them.
         log: what training logged of its timers and its work.
     """
@@ -138,6 +140,7 @@ class Evidence:
     lone_launches: Sequence[LoneLaunch] = ()
     retyped: Sequence[Retyped] = ()
     phase_kernels: Mapping[str, PhaseKernels] = field(default_factory=dict)
+    odd_calls: Mapping[str, OddCalls] = field(default_factory=dict)
     log: TrainingLog = field(default_factory=TrainingLog)
     lone_phases: Mapping[str, SideName] = field(default_factory=dict)
     times_whole: bool = True
@@ -159,6 +162,7 @@ class Evidence:
         lone_launches: Sequence[LoneLaunch],
         retyped: Sequence[Retyped],
         phase_kernels: Sequence[PhaseKernels],
+        odd_calls: Sequence[OddCalls],
         log: TrainingLog,
         *,
         on_device: bool,
@@ -199,6 +203,7 @@ class Evidence:
             lone_launches=lone_launches,
             retyped=retyped,
             phase_kernels={row.name: row for row in phase_kernels},
+            odd_calls={row.name: row for row in odd_calls},
             log=log,
             members={
                 (row.kind, row.phase, row.name): (row.member, row.delta_ns / NS_PER_MS, row.moved_ns / NS_PER_MS)

@@ -7,6 +7,7 @@ from math import fsum, log
 
 from rlcompare.compare.computation import MOST_OF, fractions_of, outside
 from rlcompare.compare.evidence import Evidence, change_of, count, moved, ms, number, short, signed
+from rlcompare.compare.odd_calls import odd_calls
 from rlcompare.compare.odd_module import in_odd_module
 from rlcompare.compare.overall import OUTSIDE
 from rlcompare.compare.parts import (
@@ -138,6 +139,8 @@ def _reason(evidence: Evidence, basis: Basis, parts: Mapping[int, Part]) -> str:
     Reasons are known of operators as a whole, so only those count that changed in these parts alone.
     """
     delta = total(parts.values())
+    if interrupted := odd_calls(evidence, by_name(parts)):
+        return interrupted
     found = {"calls": 0.0, "inputs": 0.0, "slower": 0.0}
     for name, own in by_name(parts).items():
         change, fractions = total(own.values()), fractions_of(evidence, basis, name)

@@ -517,6 +517,14 @@ class PhaseKernels(NamedTuple):
     new: float | None
 
 
+class OddCalls(NamedTuple):
+    name: str
+    baseline_calls: float
+    new_calls: float
+    baseline_ns: float
+    new_ns: float
+
+
 class Retyped(NamedTuple):
     name: str
     launcher: str

@@ -28,7 +28,8 @@ SELECT side, divisor, category,
        CASE WHEN NOT EXISTS (FROM shapeless) THEN sum(elements) END AS elements,
        work, at_most, sum_if_known(flop) AS flop, sum_if_known(bytes) AS bytes, sum_if_known(possible_flop) AS possible_flop,
        max(block_num) AS blocks, sum(counted_ns) AS counted_ns, sum(cube_ns) AS cube_ns, sum(load_ns) AS load_ns,
-       sum(l2_counted_ns) AS l2_counted_ns, sum(l2_hit_ns) AS l2_hit_ns
+       sum(l2_counted_ns) AS l2_counted_ns, sum(l2_hit_ns) AS l2_hit_ns,
+       sum(odd_calls) AS odd_calls, sum(odd_ns) AS odd_ns
 FROM c_kernel JOIN c_divisor USING (side, run, capture)
 WHERE domain = 'kernel'
 GROUP BY ALL;

@@ -250,6 +250,20 @@ def test_shapes_on_one_side_alone_are_no_other_inputs(tmp_path: Path) -> None:
     assert cause.text == "MatMul takes 2.0 times as long per call, called 10 times per step as before."
 
 
+@pytest.mark.parametrize(
+    ("longest", "told"),
+    [(21 * MS, True), (3 * MS, False)],  # one call of 20 takes all of the change; all of them take twice as long
+)
+def test_one_call_that_takes_all_of_the_change_is_told(tmp_path: Path, longest: int, told: bool) -> None:
+    old, new = by_hand(tmp_path, "old", 40 * MS), by_hand(tmp_path, "new", 60 * MS)
+    old.kernel(1, "MatMul", 20, 20 * MS).kernel(1, "Sort", 20, 20 * MS)
+    new.kernel(1, "MatMul", 20, 40 * MS, max_ns=longest).kernel(1, "Sort", 20, 20 * MS)
+    (cause,) = causes(old, new).causes
+    assert cause.text.startswith("MatMul takes 2.0 times as long per call")
+    clause = "nearly all of it is in 1 of 20 calls per step, at least 5 times as long as the others of their kind"
+    assert (clause in cause.text) == told
+
+
 def by_hand(folder: Path, name: str, compute: int, *, exposed: int = 0, comm: int = 0, free: int = 0) -> RollupStore:
     return (
         RollupStore(folder / f"{name}.duckdb").capture().step(1).time(1, compute, exposed=exposed, comm=comm, free=free)

@@ -33,7 +33,9 @@ CREATE TABLE IF NOT EXISTS c_kernel (
     cube_ns BIGINT,
     load_ns BIGINT,
     l2_counted_ns BIGINT,
-    l2_hit_ns BIGINT
+    l2_hit_ns BIGINT,
+    odd_calls BIGINT,         -- calls that take five times as long as the others of their kind in the step, and 0.3 ms longer: one a kind at most
+    odd_ns DOUBLE             -- by how much longer
 );
 INSERT INTO c_kernel
 WITH stepless AS (
@@ -49,10 +51,12 @@ WITH stepless AS (
     FROM store.r_kernel AS k
     JOIN c_capture AS c ON c.capture = k.capture AND c.side = getvariable('side') AND c.run = getvariable('run')
     WHERE k.capture IN (FROM stepless)
+), odd AS (
+    SELECT *, (sum_ns - max_ns) / nullif(calls - 1, 0) AS others_ns, coalesce(max_ns >= 5 * others_ns AND max_ns - others_ns >= 300000, FALSE) AS is_odd FROM counted
 ), named AS (
     SELECT * REPLACE (known_as(name) AS name, known_as(op_type) AS op_type, known_as(host_op) AS host_op),
            is_head(known_as(name)) OR is_head(known_as(op_type)) AS head
-    FROM counted
+    FROM odd
 )
 SELECT k.side, k.run, k.capture, k.whole, k.phase,
        own_or_others(k.name, k.head), own_or_others(k.op_type, k.head),
@@ -61,6 +65,7 @@ SELECT k.side, k.run, k.capture, k.whole, k.phase,
        sum(k.calls), sum(k.sum_ns), max(k.max_ns), sum(k.busy_ns), sum(k.gap_ns), sum(TRY_CAST(k.elements AS HUGEINT)), k.work, k.at_most,
        sum_if_known(TRY_CAST(k.flop AS HUGEINT)), sum_if_known(TRY_CAST(k.bytes AS HUGEINT)),
        sum_if_known(TRY_CAST(k.sum_ns * CASE k.precision WHEN 'half' THEN p.half_flop_per_ns WHEN 'int8' THEN p.int8_flop_per_ns END AS HUGEINT)),
-       max(k.block_num), sum(k.counted_ns), sum(k.cube_ns), sum(k.load_ns), sum(k.l2_counted_ns), sum(k.l2_hit_ns)
+       max(k.block_num), sum(k.counted_ns), sum(k.cube_ns), sum(k.load_ns), sum(k.l2_counted_ns), sum(k.l2_hit_ns),
+       count(*) FILTER (k.is_odd), coalesce(sum(k.max_ns - k.others_ns) FILTER (k.is_odd), 0)
 FROM named AS k LEFT JOIN c_peak AS p ON p.side = k.side AND p.run = k.run AND p.capture = k.capture
 GROUP BY ALL;
