@@ -78,7 +78,9 @@ def compare_runs(baseline: SideInput, new: SideInput, options: CompareOptions | 
             rollups.rows(records.RunSeries),
             rollups.rows(records.LongStep),
         )
-        overall = with_step_noise(with_work(overall, log), rollups.rows(records.StepNoise), log.timers)
+        overall = with_step_noise(
+            with_work(overall, log), rollups.rows(records.StepNoise), rollups.rows(records.ProfileNoise), log.timers
+        )
         groups, lost = rollups.rows(records.GroupOfCaptures), rollups.rows(records.Lost)
         comparability = assess(
             sides,

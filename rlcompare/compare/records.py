@@ -469,6 +469,14 @@ class StepNoise(NamedTuple):
     paired_freedom: int
 
 
+class ProfileNoise(NamedTuple):
+    name: str
+    alone: float
+    alone_freedom: int
+    paired: float
+    paired_freedom: int
+
+
 class LongStep(NamedTuple):
     side: SideName
     run: int

@@ -162,7 +162,7 @@ class Rollups:
         self._measured: dict[RunStore, Measured] = {}
         try:
             for cursor in self._cursors:
-                for name in ("macro", "late_of", "named_of", "paired_of", "peak_of"):
+                for name in ("macro", "late_of", "named_of", "noise_of", "paired_of", "peak_of"):
                     cursor.execute(resources.sql(f"compare/{name}"))
             db.set_variable(self._con, "catalogue", metrics.as_text())
             self._con.execute(resources.sql("compare/catalogue"))

@@ -6,28 +6,30 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from rlcompare.compare.estimate import FALSE_ALARM, Spread
-from rlcompare.compare.records import StepNoise
+from rlcompare.compare.records import ProfileNoise, StepNoise
 from rlcompare.model.diff import STEP_FREEDOM, STEP_NOISE, Delta, Value
 
 
 def with_step_noise(
-    overall: Sequence[Delta], noise: Sequence[StepNoise], timers: Mapping[str, str]
+    overall: Sequence[Delta], noise: Sequence[StepNoise], profiled: Sequence[ProfileNoise], timers: Mapping[str, str]
 ) -> tuple[Delta, ...]:
-    """Adds ``STEP_NOISE`` and ``STEP_FREEDOM`` to the evidence of the metrics whose steps the log has.
+    """Adds ``STEP_NOISE`` and ``STEP_FREEDOM`` to the evidence of the metrics whose steps the log or the profile has.
 
     Args:
-        timers: the timer of each phase.
+        profiled: that of the times of profiled steps.
+        timers: the timer of each phase. With these, the phases' wall times are training's own.
     """
     found = {row.name: _evidence(row) for row in noise}
     of_phases = {f"phase.{phase}.wall": found[timer] for phase, timer in timers.items() if timer in found}
-    found = {**found, **of_phases}
+    of_profile = {row.name: _evidence(row) for row in profiled if not timers or not row.name.endswith(".wall")}
+    found = {**of_profile, **found, **of_phases}
     return tuple(
         replace(delta, evidence={**delta.evidence, **found[delta.metric]}) if delta.metric in found else delta
         for delta in overall
     )
 
 
-def _evidence(row: StepNoise) -> dict[str, Value]:
+def _evidence(row: StepNoise | ProfileNoise) -> dict[str, Value]:
     """Steps that both sides have in common make the difference surer; but pairs of few steps tell less."""
     ways = Spread(row.alone, row.alone_freedom), Spread(row.paired, row.paired_freedom)
     surer = min(ways, key=lambda one: one.reach(FALSE_ALARM) * one.value)

@@ -25,8 +25,8 @@ OF_WORK = "of_work"
 steps of the log show how the time follows the work."""
 
 STEP_NOISE, STEP_FREEDOM = "step_noise", "step_freedom"
-"""Keys in the evidence of what training logs in each step: how far the mean of a run may be off by luck, as its steps
-show, as one standard error and a fraction of the mean; and the degrees of freedom of that."""
+"""Keys in the evidence of what training logs, or a profile times, in each step: how far the mean of a run may be off by
+luck, as its steps show, as one standard error and a fraction of the mean; and the degrees of freedom of that."""
 
 METRICS_LEFT_OUT = "metrics_left_out"
 """Key of the finding that a ``diff.json`` holds only a part of the metrics, since there are too many."""
@@ -106,9 +106,9 @@ class Delta:
         ratio: new / baseline; None if either is None or negative, or if the baseline is 0 or so close to it that the
             ratio says nothing.
         samples: one value per run of each side.
-        evidence: statistics over runs if there are several, and what the steps of a log tell (``OF_WORK``,
-            ``STEP_NOISE``). ``NOT_COMPARED`` says why there is no difference although both values are known: they have
-            different meanings.
+        evidence: statistics over runs if there are several, and what steps tell (``OF_WORK``, ``STEP_NOISE``).
+            ``NOT_COMPARED`` says why there is no difference although both values are known: they have different
+            meanings.
     """
 
     metric: str
