@@ -76,6 +76,9 @@ WORKLOAD = {
 TOKEN_RATE = "timing_per_token_ms/step"
 """The step's time per token (prompt and response tokens): the measure of speed if responses got longer."""
 
+FOLLOW_STEP = ("timing_s/step", "perf/time_per_step", TOKEN_RATE, "perf/throughput")
+"""Training's time of the step, and what follows from it: luck that moves the one moves the others."""
+
 
 @lru_cache(_KEPT_NAMES)
 def polarity_of(metric: str) -> Polarity:

@@ -9,7 +9,7 @@ from functools import cached_property
 from statistics import median
 
 from rlcompare.compare.estimate import Spread
-from rlcompare.compare.names import is_exact
+from rlcompare.compare.names import FOLLOW_STEP, is_exact
 from rlcompare.compare.runs import known
 from rlcompare.gate import text, units
 from rlcompare.gate.decision import Decision, Limits, decide
@@ -175,16 +175,35 @@ class Case:
 def in_families(cases: Sequence[Case], odds: Odds) -> list[Verdict]:
     """The verdicts of all cases.
 
-    The first one is decided by itself. The others share the odds of a false alarm, errors and warnings apart, by Holm's
-    step-down procedure: what fails at the odds that remain leaves more to the rest.
+    The first one is decided by itself, and if it is the time of the step, so is what follows from that: it moves by the
+    same luck. The others share the odds of a false alarm, errors and warnings apart, by Holm's step-down procedure:
+    what fails at the odds that remain leaves more to the rest.
     """
     uncertain = [number for number, case in enumerate(cases) if case.is_uncertain]
-    rest = uncertain[1:]
+    step, *following = FOLLOW_STEP
+    by_step = bool(uncertain) and cases[uncertain[0]].delta.metric == step
+    same = [number for number in uncertain[1:] if by_step and cases[number].delta.metric in following]
+    rest = [number for number in uncertain[1:] if number not in same]
     made = {number: case.verdict(odds) for number, case in enumerate(cases) if number not in rest}
+    made |= {number: _no_surer(made[number], cases[number], cases[uncertain[0]], odds) for number in same}
     severities = {cases[number].rule.severity for number in rest}
     for severity in sorted(severities):
         made |= _corrected({number: cases[number] for number in rest if cases[number].rule.severity == severity}, odds)
     return [made[number] for number in range(len(cases))]
+
+
+def _no_surer(verdict: Verdict, case: Case, step: Case, odds: Odds) -> Verdict:
+    """The verdict on what follows from the time of the step; open if that time is not decided at the same limit."""
+    limit = case.rule.max_relative
+    if limit is None or verdict.status not in (Status.REGRESSED, Status.IMPROVED):
+        return verdict
+    if case.delta.polarity == Polarity.HIGHER:
+        limit = limit / (1 - limit) if limit < 1 else math.inf
+    alike = replace(step, rule=replace(step.rule, max_relative=limit, max_absolute=None))
+    if alike.verdict(odds).status != Status.INCONCLUSIVE:
+        return verdict
+    text = f"{verdict.text}; {step.delta.metric}, from which it follows, is not decided"
+    return replace(verdict, status=Status.INCONCLUSIVE, text=text, verified=False)
 
 
 def _corrected(cases: dict[int, Case], odds: Odds) -> dict[int, Verdict]:

@@ -69,6 +69,16 @@ def test_steps_that_test_are_no_luck(tmp_path: Path) -> None:
     assert noise(between(tmp_path / "plain", UNEVEN, OTHERS, tests=range(1, 9)))[1] == 12, "all of them test"
 
 
+def test_what_follows_from_the_step_is_known_no_better(tmp_path: Path) -> None:
+    """The tokens of a step vary more than the throughput, which is then as uncertain as the step."""
+    paths = []
+    for side, values in enumerate((UNEVEN, OTHERS)):
+        steps = [{"timing_s/step": value, "perf/throughput": 1000.0} for value in values]
+        paths.append(logged(tmp_path / f"{side}.duckdb", *steps))
+    diff = compared(*paths)
+    assert noise(diff, "perf/throughput") == noise(diff) != (None, None)
+
+
 def test_two_steps_do_not_tell(tmp_path: Path) -> None:
     assert noise(between(tmp_path, (10.0, 11.0), (12.0, 10.0))) == (None, None)
 

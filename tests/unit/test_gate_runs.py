@@ -191,6 +191,35 @@ def test_what_comes_after_the_first_rule_shares_the_odds() -> None:
     assert apart[-1].status == "regressed", "errors and warnings share their odds apart"
 
 
+def test_what_follows_from_the_step_is_as_sure_as_the_step() -> None:
+    """Throughput is the same measure as the step's time: other rules that may fail leave both alone."""
+    step = delta("timing_s/step", 100.0, 112.5, unit="s")
+    rate = delta("perf/throughput", 1000.0, 1000 / 1.14, "higher", "")
+    walls = [delta(f"phase.{name}.wall", 100.0, 100.0) for name in "abcdefgh"]
+    strict, default = (
+        (
+            Rule("timing_s/step", max_relative=part),
+            Rule("perf/throughput", max_relative=part),
+            Rule("phase.*.wall", max_relative=2 * part, severity=severity),
+        )
+        for part, severity in ((0.02, RuleSeverity.ERROR), (0.05, RuleSeverity.WARN))
+    )
+    texts = []
+    for rules in (strict, default):
+        verdict = judge(diff(step, rate, *walls), policy(*rules, evidence="auto")).verdicts[1]
+        assert (verdict.metric, verdict.status) == ("perf/throughput", "regressed")
+        texts.append(verdict.text.partition("found")[2])
+    assert texts[0] == texts[1], "a stricter policy is no less sure"
+    # Where the step is not decided, neither is its rate, at whatever limit of the step.
+    open_step = delta("timing_s/step", 100.0, 111.0, unit="s")
+    for part, status in ((0.05, "inconclusive"), (0.2, "pass")):
+        of_step = Rule("timing_s/step", max_relative=part)
+        found = judge(diff(open_step, rate), policy(of_step, default[1], evidence="auto")).verdicts
+        assert [one.status for one in found] == [status, "inconclusive"]
+        assert found[1].text.endswith("; timing_s/step, from which it follows, is not decided")
+    assert judge(diff(open_step, rate), policy(default[1], evidence="auto")).verdicts[0].status == "regressed"
+
+
 def test_work_that_the_log_separates_is_taken_out() -> None:
     """Tokens +20 %, of which the log explains 5 of 100 s. Per token it would be an improvement."""
     tokens = delta("workload.total_tokens", 1000.0, 1200.0, "neutral", "count")
