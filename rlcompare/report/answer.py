@@ -36,6 +36,9 @@ _NAMES = {
 }
 """Headlines that are not the time of a step."""
 
+_HIDES = 2 * NOISE_RELATIVE
+"""The largest change that runs may hide for them to show that there is none, as for a gate with this limit."""
+
 _ANYTHING = 100.0
 """An interval up to so many times the baseline tells nothing."""
 
@@ -86,7 +89,7 @@ def answer_of(diff: Diff, absent: str, gate: GateResult | None = None) -> Answer
         rest = tr(": the measured change, {change}, means nothing", change=change)
         return _answer(tr("Not comparable"), rest, "worse")
     if mood == "noise":
-        text, rest = _without_change(headline, of_repetitions(diff).metric(diff.headline) or headline)
+        text, rest = _without_change(headline, of_repetitions(diff).metric(diff.headline) or headline, gate)
     else:
         text, rest, decided = _with_change(diff, headline, change, gate)
         if not decided and mood in ("worse", "better"):
@@ -114,14 +117,22 @@ def _with_change(diff: Diff, headline: Delta, change: str, gate: GateResult | No
     return change, _sure(runs, decision, headline, decided=decided, unstable=diff.unstable), decided
 
 
-def _without_change(headline: Delta, counted: Delta) -> tuple[str, str]:
-    """``counted``: the headline of the runs that count."""
+def _without_change(headline: Delta, counted: Delta, gate: GateResult | None) -> tuple[str, str]:
+    """``counted``: the headline of the runs that count. If a change may hide in them, they show no absence of one."""
     moved = quantity.change_of(headline.delta, headline.ratio, headline.baseline)
     runs = _runs(counted)
     if counted.evidence.get(RUNS_OVERLAP):
         return tr("No certain change"), tr(
             ": {moved}, but the runs of both sides overlap ({runs})", moved=moved, runs=runs
         )
+    decision = decision_of(counted, None if gate is None else gate.policy)
+    ends = (decision.interval.low, decision.interval.high) if decision and decision.relative else (0.0,)
+    hidden = max(map(abs, ends))
+    if hidden > _HIDES:
+        hides = tr(": {moved}, but {runs} could hide up to {most}", moved=moved, runs=runs, most=quantity.share(hidden))
+        if hidden > _ANYTHING:
+            hides = tr(": {moved}, but {runs} could hide any change", moved=moved, runs=runs)
+        return tr("No change seen"), hides
     limit = quantity.share(NOISE_RELATIVE)
     return tr("No change worth naming"), tr(": {moved}, within {limit} ({runs})", moved=moved, limit=limit, runs=runs)
 

@@ -109,7 +109,7 @@ class TestDiff:
 
     def test_verdict(self, comparison: rlcompare.Comparison) -> None:
         verdict = comparison.verdict
-        assert str(verdict) == "No change worth naming: 0.0 %, within 1 % (one run a side)"
+        assert str(verdict) == "No change seen: 0.0 %, but one run a side could hide up to 10 %"
         assert verdict.status == "no change"
         cases = {
             "uncertain": diff_examples.regression(),
@@ -122,7 +122,7 @@ class TestDiff:
             assert rlcompare.Comparison(diff).verdict.status == status
 
     def test_summary(self, comparison: rlcompare.Comparison) -> None:
-        assert repr(comparison).startswith("answer      No change worth naming: 0.0 %")
+        assert repr(comparison).startswith("answer      No change seen: 0.0 %")
         assert "time.path 9.00" in comparison.summary
         assert "rlcompare gate" not in comparison.summary
 

@@ -81,8 +81,20 @@ def test_it_is_not_certain_where_the_pairs_of_runs_moved_the_other_way() -> None
 def test_runs_that_overlap_and_changes_of_nothing() -> None:
     overlap = answer(of_runs([1.0, 1.2], [1.1, 1.25], runs_overlap=True))
     assert overlap.text == "No certain change" and "the runs of both sides overlap (2 runs a side)" in overlap.rest
-    same = answer(of_runs([1.0], [1.004]))
-    assert (same.text, same.rest, same.mark) == ("No change worth naming", ": +0.4 %, within 1 % (one run a side)", "≈")
+    quiet = [1 + 0.01 * (value - 1) for value in QUIET]
+    same = answer(of_runs(quiet, [1.004 * value for value in quiet]))
+    assert (same.text, same.rest, same.mark) == ("No change worth naming", ": +0.4 %, within 1 % (5 runs a side)", "≈")
+
+
+@pytest.mark.parametrize(
+    ("runs", "hidden"),
+    [([1.0], "one run a side could hide up to 10 %"), ([1.0, 1.2, 0.9, 1.1, 0.8], "5 runs a side could hide up to 3")],
+)
+def test_no_change_is_not_shown_by_runs_that_may_hide_one(runs: Sequence[float], hidden: str) -> None:
+    same = answer(of_runs(runs, [1.004 * value for value in runs]))
+    assert (same.text, same.mark) == ("No change seen", "≈") and same.rest.startswith(f": +0.4 %, but {hidden}")
+    found = answer(of_runs([1.0], [1.004]), GateResult(Policy("", (), noise=0.002), (), 0, ""))
+    assert found.text == "No change worth naming", "by the policy, runs hardly differ"
 
 
 def with_an_odd_run(diff: Diff) -> Diff:

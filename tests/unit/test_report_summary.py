@@ -158,7 +158,7 @@ def test_one_phase_gives_the_parts_of_the_device() -> None:
     assert items(diff)["phases"].label == "parts"
     assert text(diff, "phases") == "compute 0.0 ms (0.0 %) · exposed communication 0.0 ms (0.0 %) · free 0.0 ms (0.0 %)"
     first = summary_lines(build_view(diff))[0]
-    assert first == "answer      No change worth naming: 0.0 %, within 1 % (one run a side)"
+    assert first == "answer      No change seen: 0.0 %, but one run a side could hide up to 10 %"
     assert text(diff, "cause") == "no change to explain"
 
 
