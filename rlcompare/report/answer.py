@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from math import isfinite
 
 from rlcompare.compare.estimate import BY_STEPS, Spread
+from rlcompare.compare.odd_steps import odd_steps
 from rlcompare.compare.overall import PATH, SPEED
 from rlcompare.compare.replicates import of_repetitions
 from rlcompare.compare.runs import known
@@ -23,7 +24,7 @@ from rlcompare.model.words import SIDES, Comparable, EvidenceMode, Polarity, Rul
 from rlcompare.report import quantity
 from rlcompare.report.findings import MESSAGE_LIMIT
 from rlcompare.report.sentences import said
-from rlcompare.report.tone import NOISE_RELATIVE, tone_of
+from rlcompare.report.tone import NOISE_RELATIVE, PROFILED_STEPS, tone_of
 from rlcompare.text import safe_text
 
 _STEPS = (SPEED, PATH, "time.step")
@@ -47,6 +48,12 @@ _NO_LIMIT = Limits(0.0, None)
 _TIMES_FROM = 2.0
 _APART = 0.01
 """A difference between the change of the means and the estimate from which both are shown."""
+
+_ODD = {
+    "baseline": mark("step {step} of the baseline ({time}, its others {others})"),
+    "new": mark("step {step} of the new side ({time}, its others {others})"),
+}
+"""A step that makes the mean of its side."""
 
 _MARKS = {"worse": "✗", "better": "✓", "caution": "!", "noise": "≈"}
 
@@ -96,7 +103,27 @@ def answer_of(diff: Diff, absent: str, gate: GateResult | None = None) -> Answer
             mood = "caution"
     if gate is not None and gate.exit_code != ExitCode.OK and mood == "better":
         mood = "caution"
-    return _answer(f"{text}{_stability(diff, headline)}", rest, "worse" if _is_broken(diff) else mood)
+    return _answer(
+        f"{text}{_stability(diff, headline)}", rest + _odd_steps(diff), "worse" if _is_broken(diff) else mood
+    )
+
+
+def _odd_steps(diff: Diff) -> str:
+    """A clause about profiled steps without which the change would be another one; empty if there are none."""
+    odd = odd_steps(diff.sections["steps"]) if diff.headline in PROFILED_STEPS and "steps" in diff.sections else None
+    if odd is None:
+        return ""
+    steps = tr(" and ").join(
+        tr(_ODD[one.side], step=safe_text(one.step, 40), time=_ms(one.value), others=_ms(one.others))
+        for one in odd.found
+    )
+    if diff.headline == PATH:  # the steps are those of a rank
+        return tr("; the mean over ranks is made by {steps}", steps=steps)
+    return tr("; without {steps}: {change}", steps=steps, change=quantity.change(odd.new / odd.baseline))
+
+
+def _ms(value: float) -> str:
+    return quantity.quantity(value, "ms", quantity.lone_decimals(value))
 
 
 def _answer(text: str, rest: str, tone: str) -> Answer:
