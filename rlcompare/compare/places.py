@@ -45,7 +45,7 @@ def places(evidence: Evidence, basis: Basis, rest: Basis, single: Sequence[Candi
         rest: the basis without what other causes explain.
         single: the candidates of which those that took each other's place count as one name.
     """
-    replaced = [candidate for candidate in single if candidate.what == "replaced"]
+    replaced = [{basis.parts[place].name for place in one.amounts} for one in single if one.what == "replaced"]
     phases: dict[str, dict[int, Part]] = {}
     for place, part in enumerate(rest.parts):
         if part.kind != TIMER and part.phase not in (None, OUTSIDE):
@@ -219,12 +219,15 @@ def _of_kind(parts: Mapping[int, Part], kind: str) -> float:
     return total(part for part in parts.values() if _kind(part) == kind)
 
 
-def _by_name(parts: Mapping[int, Part], replaced: Sequence[Candidate]) -> dict[str, Mapping[int, Part]]:
-    """Parts by name. Operators that took each other's place are one: "old → new", which is short already."""
+def _by_name(parts: Mapping[int, Part], replaced: Sequence[set[str]]) -> dict[str, Mapping[int, Part]]:
+    """Parts by name. Operators that took each other's place are one: "old → new", which is short already.
+
+    So are the waits for their launches.
+    """
     found: dict[str, Mapping[int, Part]] = {}
     taken: set[int] = set()
-    for candidate in replaced:
-        own = {place: part for place, part in parts.items() if place in candidate.amounts}
+    for names in replaced:
+        own = {place: part for place, part in parts.items() if part.name in names and place not in taken}
         if len({part.name for part in own.values()}) > 1:
             largest = (max(own.values(), key=lambda part: (getattr(part, side), part.name)) for side in SIDES)
             found[" → ".join(short(part.name, _HALF) for part in largest)] = own

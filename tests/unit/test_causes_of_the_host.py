@@ -9,6 +9,8 @@ import pytest
 
 from rlcompare.compare.causes import find_causes
 from rlcompare.compare.evidence import Evidence
+from rlcompare.compare.parts import Candidate, basis_of
+from rlcompare.compare.places import places
 from rlcompare.compare.records import PhaseKernels
 from rlcompare.model.diff import Row
 from tests.unit.test_causes import Account, evidence_of
@@ -116,3 +118,16 @@ def test_a_phase_comes_before_the_kinds_of_time_that_changed_in_it() -> None:
 def test_a_change_of_all_phases_alike_is_of_no_phase() -> None:
     causes, _ = find_causes(evidence_of(in_phases(update=1.3, generate=1.3)))
     assert causes and "phase" not in {cause.what for cause in causes}
+
+
+def test_launches_of_kernels_that_took_each_others_place_are_of_one_name() -> None:
+    """Or else the launch of the old one is what the time went to, though the new one is launched instead."""
+    account: Account = {("compute", None, "old"): (4.0, 0.0), ("compute", None, "new"): (0.0, 4.1)}
+    account |= {("launch", None, "old"): (3.0, 0.0), ("launch", None, "new"): (0.0, 2.9)}
+    account |= {("operator", None, name): (9.0, 8.0) for name in "abcd"}
+    evidence = evidence_of(account)
+    basis = basis_of(evidence)
+    assert basis is not None
+    exchange = Candidate("replaced", {0: -4.0, 1: 4.1}, "old → new", "account", "old")
+    (idle,) = (place for place in places(evidence, basis, basis, [exchange]) if "without kernels" in str(place.text))
+    assert "over 5 names; the largest is d (−1.00 ms)" in str(idle.text)
