@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import fsum
 
-from rlcompare.compare.common import MOST_COMPARED, OUTLIER
 from rlcompare.compare.evidence import Evidence, moved, number, times
 from rlcompare.compare.parts import Basis, Candidate, total, whole
 from rlcompare.model.words import SIDES
@@ -16,6 +15,12 @@ SAME_CALLS = 0.01
 
 LEAST_PACE = 0.05
 """Relative change of the host's time for the same calls from which it is told."""
+
+MOST_COMPARED = 0.8
+"""Part of the host's time, on each side, that must be of operators with as many calls as before."""
+
+OUTLIER = 0.3
+"""Part of the change of the host's time by which a single operator may have changed."""
 
 MOST_ALIKE = 0.8
 """Part of the host's time that must have changed in the same direction."""
@@ -46,16 +51,8 @@ def host_pace(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
     That is so if the operators with as many calls as before are most of the host's time on both sides, if most of them
     changed in one direction and none by a large part of it all, and if the device waits longer by about as much.
     """
-    operators = _operators(evidence)
-    same = [one for one in operators if one.same_calls]
-    of_all = [
-        (fsum(getattr(one, side) for one in same), fsum(getattr(one, side) for one in operators)) for side in SIDES
-    ]
-    (before, _), (after, _) = of_all
-    if not evidence.on_device or not all(part > 0 and part >= MOST_COMPARED * all_ for part, all_ in of_all):
-        return
-    factor = after / before
-    if abs(factor - 1) < LEAST_PACE or not _is_of_most(same, after - before):
+    factor = pace_of(evidence)
+    if not evidence.on_device or factor is None or abs(factor - 1) < LEAST_PACE:
         return
     parts = basis.of_kind(*_WAITING)
     step = fsum(part.baseline for part in basis.parts)
@@ -74,6 +71,19 @@ def host_pace(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
         )
 
     yield Candidate("host_pace", whole(parts), text, "operators", "")
+
+
+def pace_of(evidence: Evidence) -> float | None:
+    """The host's time for the same calls, as a multiple of that before; None if it did not change as a whole."""
+    operators = _operators(evidence)
+    same = [one for one in operators if one.same_calls]
+    of_all = [
+        (fsum(getattr(one, side) for one in same), fsum(getattr(one, side) for one in operators)) for side in SIDES
+    ]
+    (before, _), (after, _) = of_all
+    if not all(part > 0 and part >= MOST_COMPARED * all_ for part, all_ in of_all):
+        return None
+    return after / before if _is_of_most(same, after - before) else None
 
 
 def _is_of_most(operators: Sequence[_Operator], delta: float) -> bool:

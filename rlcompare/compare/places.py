@@ -7,6 +7,7 @@ from math import fsum, log
 
 from rlcompare.compare.computation import MOST_OF, fractions_of, outside
 from rlcompare.compare.evidence import Evidence, change_of, count, moved, ms, number, short, signed
+from rlcompare.compare.host_reasons import host_reason, synchronisations
 from rlcompare.compare.odd_calls import odd_calls
 from rlcompare.compare.odd_module import in_odd_module
 from rlcompare.compare.overall import OUTSIDE
@@ -24,7 +25,6 @@ from rlcompare.compare.parts import (
     total,
     whole,
 )
-from rlcompare.compare.synchronisations import more_operators, synchronisations
 from rlcompare.model.diff import Row
 from rlcompare.model.words import SIDES
 
@@ -78,9 +78,7 @@ def places(evidence: Evidence, basis: Basis, rest: Basis, single: Sequence[Candi
             sign = 1 if delta > 0 else -1
             largest = max(names, key=lambda name: (sign * total(names[name].values()), name))
             most = total(names[largest].values())
-            clause, facts = _CLAUSES[kind](evidence, delta) if kind in _CLAUSES else ("", ())
-            if kind == "idle" and not clause:
-                clause = more_operators(evidence, basis, delta)
+            clause, facts = _clause(evidence, basis, kind, delta)
             reason = ""
             if kind == COMPUTE:
                 reason = _reason(evidence, basis, parts) or _outside(evidence, basis, parts) or _retyped(single, parts)
@@ -203,10 +201,14 @@ _KINDS = {"compute": "computation", "communication": "exposed communication", "i
 """Kinds of time, and their names. The last one has copies too, and the time before the first kernel of a step and after
 its last: ``time.idle`` is another."""
 
-_CLAUSES = {COMPUTE: in_odd_module, "idle": synchronisations}
-"""What else is known of some kinds: a clause with its facts, from the change of the kind in ms per step."""
-
 _PROFILED = {"compute": "computation", "exposed_comm": "exposed communication", "free": "free time"}
+
+
+def _clause(evidence: Evidence, basis: Basis, kind: str, delta: float) -> tuple[str, tuple[Row, ...]]:
+    """What else is known of a kind of time that changed by this much: a clause with its facts."""
+    if kind == "idle":
+        return host_reason(evidence, basis, delta)
+    return in_odd_module(evidence, delta) if kind == COMPUTE else ("", ())
 
 
 def _kind(part: Part) -> str:

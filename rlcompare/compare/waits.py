@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Mapping
 from math import fsum
 
 from rlcompare.compare.evidence import Evidence, moved, ms, short
+from rlcompare.compare.host_reasons import host_reason, synchronisations
 from rlcompare.compare.parts import (
     BETWEEN_STEPS,
     FREE,
@@ -19,7 +20,6 @@ from rlcompare.compare.parts import (
     total,
     whole,
 )
-from rlcompare.compare.synchronisations import more_operators, synchronisations
 
 MOST_OF = 0.8
 """Part of a kind's change that a few names must make up for them to be named, and not more than its inverse."""
@@ -137,14 +137,14 @@ def _candidate(
     if name == kind or whole_kind:
         template = template.replace(" ({name})", "").replace("calls {name}", "calls a collective")
 
-    clause, syncs = synchronisations(evidence, total(parts.values())) if kind in _OF_HOST else ("", ())
     is_broad = whole_kind and kind in _OF_HOST
-    if is_broad and not clause:
-        clause = more_operators(evidence, basis, total(parts.values()))
+    delta = total(parts.values())
+    reason = host_reason(evidence, basis, delta) if is_broad else synchronisations(evidence, delta)
+    clause, facts = reason if kind in _OF_HOST else ("", ())
 
     def text(delta: float) -> str:
         more = f"{ms(delta)} {'more' if delta > 0 else 'less'}"
         said = template.format(name=short(name), moved=moved(delta), more=more, where=where)
         return f"{said.removesuffix('.')}{clause}."
 
-    return Candidate(WHAT[kind], whole(parts), text, "account", name, syncs, is_broad=is_broad)
+    return Candidate(WHAT[kind], whole(parts), text, "account", name, facts, is_broad=is_broad)

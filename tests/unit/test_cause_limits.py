@@ -325,7 +325,7 @@ def test_a_phase_is_not_named_for_what_its_timer_denies(timer: float, named: boo
     ],
 )
 def test_synchronisations_that_were_added_are_named(calls: dict[str, tuple[float, float]], told: str) -> None:
-    account: Account = {("python", None, "python"): (5.0, 8.0), ("compute", None, "k"): (50.0, 50.0)}
+    account: Account = {("python", None, "python"): (5.0, 15.0), ("compute", None, "k"): (50.0, 50.0)}
     account |= {("sync", None, name): (0.1, 0.1) for name in calls}
     evidence = evidence_of(account)
     rows: list[Row] = [{"name": name, "baseline_calls": old, "new_calls": new} for name, (old, new) in calls.items()]

@@ -9,6 +9,7 @@ from math import fsum
 from typing import NamedTuple
 
 from rlcompare.compare.evidence import Evidence, count, number, short
+from rlcompare.compare.host_pace import pace_of
 from rlcompare.compare.parts import Basis
 from rlcompare.compare.rows import OTHERS
 from rlcompare.model.diff import Row
@@ -17,8 +18,8 @@ from rlcompare.model.words import SIDES
 LEAST_CALLS, MORE_CALLS = 1.0, 0.1
 """Change of the calls per step, and as a part of what they were, from which it is told."""
 
-LONGEST_MS = 0.5
-"""The time per added call up to which that is what the device waits for: it must be given its next kernels anew."""
+MOST_PACE = 0.5
+"""Part of the change of the wait that the pace of the host may explain: else that is the reason, and not the calls."""
 
 MOST_OF = 0.8
 """Part of the change of all such calls that one must make up to be named, and not more than its inverse."""
@@ -56,7 +57,10 @@ def synchronisations(evidence: Evidence, delta: float) -> tuple[str, tuple[Row, 
     most = max(more, key=lambda call: (abs(call.more), call.name))
     of_all = fsum(call.more for call in of_runtime)
     # A call that took the place of another is none that was added.
-    if not of_all or not MOST_OF <= most.more / of_all <= 1 / MOST_OF or abs(delta) > LONGEST_MS * abs(most.more):
+    if not of_all or not MOST_OF <= most.more / of_all <= 1 / MOST_OF:
+        return "", ()
+    step = evidence.profile.baseline if evidence.profile else None
+    if ((pace_of(evidence) or 1.0) - 1) * (step or 0.0) / delta > MOST_PACE:
         return "", ()
     clause = f"; the host calls {short(most.name)} {count(most.baseline)} → {count(most.new)} times per step"
     alike = [
@@ -68,7 +72,7 @@ def synchronisations(evidence: Evidence, delta: float) -> tuple[str, tuple[Row, 
     return clause, tuple({"name": call.name, "baseline": call.baseline, "new": call.new} for call in told)
 
 
-def more_operators(evidence: Evidence, basis: Basis, delta: float) -> str:
+def _more_operators(evidence: Evidence, basis: Basis, delta: float) -> str:
     """A clause on how many operators the host runs, if there are more where the device waits longer (or fewer, less).
 
     Args:
@@ -82,6 +86,16 @@ def more_operators(evidence: Evidence, basis: Basis, delta: float) -> str:
     if (after / before - 1) * step * (1 if delta > 0 else -1) < LEAST_FIT * abs(delta):
         return ""
     return f"; the host runs {count(after)} operators per step instead of {count(before)}"
+
+
+def host_reason(evidence: Evidence, basis: Basis, delta: float) -> tuple[str, tuple[Row, ...]]:
+    """A clause and facts on why the device waits longer for the host, or less long; empty if nothing tells.
+
+    Args:
+        delta: change of the time in which the device waits for the host.
+    """
+    more = _more_operators(evidence, basis, delta)
+    return (more, ()) if more else synchronisations(evidence, delta)
 
 
 class _Calls(NamedTuple):
