@@ -52,13 +52,16 @@ def test_bars_are_to_scale_and_meet() -> None:
     [
         ("kind", ("operator", "copy", "data"), "time without kernels"),
         ("kind", ("compute", "compute"), "computation"),
+        ("kind", ("compute", "compute", None), "computation"),  # the last row: all names that are not listed
+        ("replaced", ("compute", "compute", "compute"), "a and 2 more"),
+        ("data_types", ("compute", "compute"), "other data types"),
         ("kind", ("transfer", "comm"), "exposed communication"),
         ("operator", ("operator", "operator"), "operators on the host"),
         ("operator", ("operator",), "a"),
         ("operator_slower", ("compute", "launch"), "a"),
     ],
 )
-def test_a_sum_over_many_names_has_none_of_theirs(what: str, kinds: tuple[str, ...], label: str) -> None:
+def test_a_sum_over_many_names_has_none_of_theirs(what: str, kinds: tuple[str | None, ...], label: str) -> None:
     names = ("a", "b", "c") if what != "operator_slower" else ("a", "a")
     rows = tuple(
         {"kind": kind, "phase": None, "name": name, "delta_ms": 1.0} for kind, name in zip(kinds, names, strict=False)

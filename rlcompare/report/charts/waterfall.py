@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from rlcompare.compare.parts import COMMUNICATION, COMPUTE
 from rlcompare.language import sentences, tr, trn
-from rlcompare.model.diff import Cause, Delta, Diff
+from rlcompare.model.diff import Cause, Delta, Diff, Row
 from rlcompare.report import quantity
 from rlcompare.report.charts.chart import Chart, TextTable
 from rlcompare.report.shares import Part, are_times, parts_of, percent_text
@@ -36,7 +36,7 @@ _TOTALS = 2
 _MATCH = 1e-6
 """How exactly the causes sum to the change, which rounding alone limits."""
 
-_NAME = 60
+_NAME, _OF_MANY = 60, 40
 _IN_MS = {"ms": 1.0, "s": 1e3}
 
 
@@ -228,17 +228,20 @@ def _numbered(bar: Bar) -> str:
 def name_of(cause: Cause) -> str:
     """A cause in a few words: its row, or what kind of cause it is. A sum over many names has none of theirs."""
     words = _words().get(cause.what)
-    if len({row["name"] for row in cause.rows}) > 1:
-        words = _words_of_many(cause) or words
+    rows = [row for row in cause.rows if row["kind"] is not None]  # without the sum of those that are not listed
+    if len({row["name"] for row in rows}) > 1:
+        words = _words_of_many(cause, rows) or words
     elif cause.what == "communication" and cause.section == "collectives":
         words = ""  # the kind of collective
     return words or safe_text(cause.row, _NAME) or safe_text(cause.what.replace("_", " "), _NAME)
 
 
-def _words_of_many(cause: Cause) -> str:
-    kinds = {row["kind"] for row in cause.rows}
+def _words_of_many(cause: Cause, rows: Sequence[Row]) -> str:
+    kinds = {row["kind"] for row in rows}
     if cause.what == "operator":
         return tr("operators on the host")
+    if cause.what == "replaced":
+        return tr("{name} and {n} more", name=safe_text(cause.row, _OF_MANY), n=len({row["name"] for row in rows}) - 1)
     if cause.what != "kind":
         return ""
     if kinds <= {COMPUTE}:
@@ -254,6 +257,7 @@ def _words() -> dict[str, str]:
         "everything": tr("everything alike"),
         "workload": tr("other work"),
         "frequency": tr("clock frequency"),
+        "data_types": tr("other data types"),
         "compute": tr("computation as a whole"),
         "communication": tr("communication"),
         "lost_overlap": tr("lost overlap"),
