@@ -23,6 +23,7 @@ from rlcompare.compare.exchanged import exchanged, where_edited
 from rlcompare.compare.odd_calls import odd_calls
 from rlcompare.compare.odd_module import in_odd_module
 from rlcompare.compare.parts import Basis, Candidate, Part, total, whole
+from rlcompare.compare.short_names import short_names
 from rlcompare.model.diff import Row
 from rlcompare.model.words import Presence
 
@@ -47,7 +48,9 @@ LEAST_LAUNCHES = 0.01
 LONGEST_LAUNCH_MS = 0.5
 """Longest idle time before a call that its launch may take. If it is longer, the device waited for something else."""
 
-_NAMED, _LISTED_LENGTH = 3, 50
+_NAMED, _LISTED_LENGTH = 2, 44
+"""How many of the operators that went, and of those that came, are named, and the length of such a name: short enough
+for what follows them to be shown where a sentence is cut."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +99,9 @@ def _replaced(evidence: Evidence, operators: Mapping[str, Mapping[int, Part]], n
     fewer, more = ([name for name in names if (calls[name] > 0) == is_more] for is_more in (False, True))
     if not fewer or not more:
         return None
-    old, new = (_listed(evidence, sorted(of, key=lambda name: (-abs(sums[name]), name))) for of in (fewer, more))
+    by_size = [sorted(of, key=lambda name: (-abs(sums[name]), name)) for of in (fewer, more)]
+    shown = short_names([name for of in by_size for name in of[:_NAMED]], _LISTED_LENGTH)
+    old, new = (_listed(evidence, of, shown) for of in by_size)
     largest = max(names, key=lambda name: (abs(sums[name]), name))
     launches = {
         part.row.get(f"{side}_host_op")
@@ -104,7 +109,7 @@ def _replaced(evidence: Evidence, operators: Mapping[str, Mapping[int, Part]], n
         for side in ("baseline", "new")
         if getattr(part, side)
     }
-    launch = f"{short(launches.pop())}: " if len(launches) == 1 and None not in launches else ""
+    launch = f"{short(launches.pop(), _LISTED_LENGTH)}: " if len(launches) == 1 and None not in launches else ""
     text = f"{launch}{old} → {new}: {_by(fsum(sums.values()))} in all."
     return Candidate("replaced", whole(parts), text, "account", largest)
 
@@ -114,17 +119,17 @@ def _change_of_calls(evidence: Evidence, name: str) -> float:
     return change.new_calls - change.baseline_calls if change else 0.0
 
 
-def _listed(evidence: Evidence, names: Sequence[str]) -> str:
-    """Operators for a sentence; of those that both sides run, the calls."""
+def _listed(evidence: Evidence, names: Sequence[str], shown: Mapping[str, str]) -> str:
+    """Operators for a sentence, as they are shown there; of those that both sides run, the calls."""
     words = []
     for name in names[:_NAMED]:
         change = evidence.operator(name)
         calls = (
             f" ({count(change.baseline_calls)} → {count(change.new_calls)} calls)" if change and change.on_both else ""
         )
-        words.append(short(name, _LISTED_LENGTH) + calls)
-    shown = " + ".join(words)
-    return f"{shown} + {len(names) - _NAMED} more" if len(names) > _NAMED else shown
+        words.append(shown[name] + calls)
+    listed = " + ".join(words)
+    return f"{listed} + {len(names) - _NAMED} more" if len(names) > _NAMED else listed
 
 
 def _operator(evidence: Evidence, basis: Basis, name: str, parts: Mapping[int, Part]) -> Iterator[Candidate]:
@@ -133,7 +138,8 @@ def _operator(evidence: Evidence, basis: Basis, name: str, parts: Mapping[int, P
     if not delta:
         return
     main = _main_part(name, parts, delta)
-    place = _place(name, main, delta)
+    shown = evidence.short(name)
+    place = _place(shown, main, delta)
     change = evidence.operator(name)
     fractions = fractions_of(evidence, basis, name)
     section = "kernels" if change else "account"
@@ -161,7 +167,7 @@ def _operator(evidence: Evidence, basis: Basis, name: str, parts: Mapping[int, P
             change, rows = in_phase
             fractions = _own_fractions(change)
         else:
-            place = _mostly(name, main)
+            place = _mostly(shown, main)
     shape = _shape(rows, parts, basis.computed[name])
     if shape is not None:
         part = (shape[1].new - shape[1].baseline) / (change.new - change.baseline)
@@ -273,10 +279,10 @@ def _main_part(name: str, parts: Mapping[int, Part], delta: float) -> Part | Non
 
 
 def _place(name: str, main: Part | None, delta: float) -> str:
-    """The operator, and the phase with most of its change."""
+    """The operator, by its short name, and the phase with most of its change."""
     if main is None:
-        return short(name)
-    return _mostly(name, main) if main.delta / delta < SAME_PHASE else f"{short(name)} in {short(main.phase)}"
+        return name
+    return _mostly(name, main) if main.delta / delta < SAME_PHASE else f"{name} in {short(main.phase)}"
 
 
 def _elsewhere(main: Part, parts: Mapping[int, Part]) -> float:
@@ -286,7 +292,7 @@ def _elsewhere(main: Part, parts: Mapping[int, Part]) -> float:
 
 
 def _mostly(name: str, main: Part) -> str:
-    return f"{short(name)} (mostly in {short(main.phase)})"
+    return f"{name} (mostly in {short(main.phase)})"
 
 
 def _in_phase(evidence: Evidence, name: str, main: Part) -> tuple[OperatorChange, Sequence[Row]] | None:

@@ -21,6 +21,7 @@ from rlcompare.compare.records import (
 )
 from rlcompare.compare.rows import NS_PER_MS, OTHERS, decompose
 from rlcompare.compare.sequences import Edits
+from rlcompare.compare.short_names import alike_up_to, from_difference, shortened
 from rlcompare.compare.timers import TrainingLog
 from rlcompare.compare.training import RarePhase
 from rlcompare.model.diff import Delta, Row, Section, Value
@@ -282,6 +283,20 @@ class Evidence:
         scale = abs(headline.baseline) / (abs(fsum(runs[0]) / len(runs[0])) or 1.0)
         return 2 * scale * sqrt(fsum(variance(values) / len(values) for values in runs))
 
+    @cached_property
+    def _alike(self) -> Mapping[str, int]:
+        """For each short name that several operators would have, where their names begin to differ."""
+        names: dict[str, list[str]] = defaultdict(list)
+        for change in self.operators:
+            names[short(change.name)].append(change.name)
+        return {shown: alike_up_to(of, _NAME_LENGTH) for shown, of in names.items() if len(of) > 1}
+
+    def short(self, name: str) -> str:
+        """The name of an operator for a sentence, told apart from those that would look the same."""
+        shown = short(name)
+        place = self._alike.get(shown)
+        return shown if place is None else from_difference(name, place, _NAME_LENGTH)
+
     def operator(self, name: str) -> OperatorChange | None:
         """The change of the kernels of that name; None if there are none."""
         return self._by_name.get(name)
@@ -463,5 +478,4 @@ def count(value: float) -> str:
 
 def short(name: Value, length: int = _NAME_LENGTH) -> str:
     """A name from a profile, shortened for use in a sentence."""
-    text = str(name) or "(no name)"
-    return text if len(text) <= length else f"{text[: length - 1]}…"
+    return shortened(str(name) or "(no name)", length)

@@ -25,6 +25,7 @@ from rlcompare.compare.parts import (
     total,
     whole,
 )
+from rlcompare.compare.short_names import short_names
 from rlcompare.model.diff import Row
 from rlcompare.model.words import SIDES
 
@@ -231,8 +232,9 @@ def _by_name(parts: Mapping[int, Part], replaced: Sequence[set[str]]) -> dict[st
     for names in replaced:
         own = {place: part for place, part in parts.items() if part.name in names and place not in taken}
         if len({part.name for part in own.values()}) > 1:
-            largest = (max(own.values(), key=lambda part: (getattr(part, side), part.name)) for side in SIDES)
-            found[" → ".join(short(part.name, _HALF) for part in largest)] = own
+            largest = [max(own.values(), key=lambda part: (getattr(part, side), part.name)).name for side in SIDES]
+            shown = short_names(largest, _HALF)
+            found[" → ".join(shown[name] for name in largest)] = own
             taken |= own.keys()
     return found | by_name({place: part for place, part in parts.items() if place not in taken})
 

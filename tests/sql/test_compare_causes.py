@@ -11,6 +11,7 @@ import pytest
 
 from rlcompare.compare.evidence import operator_changes
 from rlcompare.model.diff import Diff
+from rlcompare.report.summary.change import _CAUSE_LIMIT
 from rlcompare.writer import Change, SampleRun, write_sample
 from tests.sql.rollup_stores import MS, RollupStore, compared, found
 from tests.stores import store_of
@@ -605,3 +606,19 @@ def test_kernels_of_one_framework_operator_replace_each_other(tmp_path: Path) ->
     new.kernel(1, "sgemm_128x128", 2, 30 * MS, host_op="aten::mm")
     (cause,) = causes(old, new).causes
     assert cause.text == "aten::mm: sgemm_64x64 → sgemm_128x128: 10.00 ms less in all."
+
+
+def test_long_names_leave_room_for_the_time_and_can_be_told_apart(tmp_path: Path) -> None:
+    """Four kernels of one call became five, whose names differ late and are far longer than a terminal."""
+    old, new = by_hand(tmp_path, "old", 74 * MS), by_hand(tmp_path, "new", 65 * MS)
+    templated = "void at::native::(anonymous namespace)::multi_tensor_apply_kernel<at::native::Functor{0}>{1}"
+    for made, number, kind in ((old, 4, "Plain"), (new, 5, "Fused")):
+        for place in range(number):
+            name = templated.format(f"<std::array<float, 4>, {kind}, {place}, {'x' * 300}", "(int)" * 20)
+            made.kernel(1, name, 3, (20 - place if kind == "Plain" else 15 - place) * MS, host_op="aten::_foreach")
+    (cause,) = causes(old, new).causes
+    assert len(cause.text) <= _CAUSE_LIMIT and cause.text.endswith(" ms less in all.")
+    before, _, after = cause.text.partition(" → ")
+    names = [*before.removeprefix("aten::_foreach: ").split(" + ")[:2], *after.split(" + ")[:2]]
+    assert len(set(names)) == 4 and not any("native" in name for name in names)
+    assert " + 2 more → " in cause.text and " + 3 more: " in cause.text
