@@ -86,8 +86,8 @@ def find_causes(evidence: Evidence) -> tuple[tuple[Cause, ...], Unexplained | No
     few = _of_few(evidence, choice, single) or _of_places(evidence, choice, single)
     few.take_rest(evidence, single)
     few.take_opposite(evidence, single)
-    # Causes that made up for a part of the change come last.
-    chosen = sorted(few.chosen, key=lambda cause: cause.delta_ms * basis.change < 0)
+    # The largest first; causes that made up for a part of the change come last.
+    chosen = sorted(few.chosen, key=lambda cause: (cause.delta_ms * basis.change < 0, -abs(cause.delta_ms)))
     return tuple(_as_rest(cause, chosen) for cause in chosen), Unexplained(few.rest / basis.change, few.rest)
 
 

@@ -7,6 +7,7 @@ whole percents that sum to 100: those that lie the farthest from a whole one giv
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -36,9 +37,11 @@ class Parts:
     causes: tuple[Part, ...]
     unexplained: Part | None
 
-    def others(self, shown: int) -> Part:
-        """The causes after the first ``shown`` as one part."""
-        return sum(self.causes[shown:], Part(0, 0.0))
+    def others(self, shown: int) -> tuple[Part, ...]:
+        """The causes after the first ``shown`` as one part, or as two where some made up for others: of each sign."""
+        left = self.causes[shown:]
+        signs = dict.fromkeys(part.delta_ms >= 0 for part in left)
+        return tuple(sum((part for part in left if (part.delta_ms >= 0) == up), Part(0, 0.0)) for up in signs)
 
 
 def parts_of(diff: Diff) -> Parts:
@@ -77,6 +80,24 @@ def percent_text(part: Part) -> str:
 def part_text(diff: Diff, part: Part) -> str:
     """``53 %``, or ``+7.20 ms``."""
     return _time_text(diff, part.delta_ms) if are_times(diff) else percent_text(part)
+
+
+def parts_text(diff: Diff, parts: Sequence[Part]) -> str:
+    """``53 %``, or ``+53 % and -21 %``."""
+    if len(parts) == 1 or are_times(diff):
+        return both(part_text(diff, part) for part in parts)
+    return both(signed_percent(part) for part in parts)
+
+
+def signed_percent(part: Part) -> str:
+    """``+53 %``."""
+    return f"{part.percent:+d} %"
+
+
+def both(texts: Iterable[str]) -> str:
+    """The one text, or both in one."""
+    first, *second = texts
+    return tr("{first} and {second}", first=first, second=second[0]) if second else first
 
 
 def part_of_change(diff: Diff, part: Part) -> str:

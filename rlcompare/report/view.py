@@ -27,7 +27,7 @@ from rlcompare.report.notable import chosen, notable
 from rlcompare.report.part_lines import PartLines, part_lines
 from rlcompare.report.run_events import EventView, event_views
 from rlcompare.report.sentences import said
-from rlcompare.report.shares import are_times, parts_of, percent_text
+from rlcompare.report.shares import are_times, both, parts_of, parts_text, percent_text
 from rlcompare.report.status import status_of
 from rlcompare.report.summary import (
     SummaryItem,
@@ -330,9 +330,9 @@ def _more_causes(diff: Diff) -> str:
     """What the causes that are not shown first make up together."""
     if len(diff.causes) <= CAUSES_SHOWN:
         return ""
-    others = parts_of(diff).others(CAUSES_SHOWN)
-    moved = _moved(ends_of(diff), others.delta_ms)
-    return moved if are_times(diff) else f"{moved}, {percent_text(others)}"
+    others, ends = parts_of(diff).others(CAUSES_SHOWN), ends_of(diff)
+    moved = both(_moved(ends, part.delta_ms) for part in others)
+    return moved if are_times(diff) else f"{moved}, {parts_text(diff, others)}"
 
 
 def _unexplained(diff: Diff) -> str:

@@ -386,7 +386,7 @@ def test_what_one_cause_explains_is_in_no_other() -> None:
     evidence = computed(("a", 10.0, 20.0, 0.0, 3.0), ("b", 10.0, 13.0, 0.0, 3.0))
     causes, _ = find_causes(evidence)
     assert [(cause.what, cause.delta_ms) for cause in causes] == [
-        ("workload", pytest.approx(6.0)), ("operator_slower", pytest.approx(7.0)),
+        ("operator_slower", pytest.approx(7.0)), ("workload", pytest.approx(6.0)),
     ]  # fmt: skip
     assert causes[1].text == "a takes 54 % longer per input element, called 4 times per step as before."
 

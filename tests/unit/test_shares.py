@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from rlcompare.model.diff import Cause, Diff, Unexplained
 from rlcompare.report.shares import Part, parts_of
+from rlcompare.report.summary.change import cause_item
 from tests.unit import diff_examples
 
 
@@ -29,7 +30,21 @@ def test_percents_sum_to_all_and_none_is_off_by_one(causes: list[float]) -> None
     percents = [part.percent for part in (*parts.causes, parts.unexplained)]
     assert sum(percents) == 100
     assert all(abs(percent - 100 * share) < 1 for percent, share in zip(percents, shares, strict=True))
-    assert parts.others(0).percent + parts.unexplained.percent == 100
+    assert sum(part.percent for part in (*parts.others(0), parts.unexplained)) == 100
+
+
+@pytest.mark.parametrize(
+    ("shares", "told"),
+    [
+        ((0.5, 0.3, 0.1, 0.1), "Other causes 40 %, unexplained 10 %."),
+        ((0.5, 0.3, 0.7, -0.6, 0.1), "Other causes +100 % and -60 %, unexplained 10 %."),
+        ((0.5, 1.2, 0.7, -1.6, 0.2), "Other causes +15.20 ms and -12.80 ms, unexplained +1.60 ms."),
+    ],
+)
+def test_other_causes_that_offset_each_other_are_summed_apart(shares: tuple[float, ...], told: str) -> None:
+    diff = changed(*shares)
+    shorter = cause_item(diff, diff.metric(diff.headline)).shorter
+    assert shorter[0][-1] == told
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ WIDTH = 1000.0
 """Length of the longest bar, and of the axis, in units of the drawing."""
 
 _ROWS = 6
-"""Causes that have a bar of their own; the last one stands for all others if there are more."""
+"""Causes that have a bar of their own; if there are more, the last one stands for all others (two if some made up)."""
 
 _CUT_BELOW = 0.25
 """The axis does not start at 0 if the changes span less than this part of it."""
@@ -134,9 +134,9 @@ def _changes(diff: Diff) -> Iterator[_Step]:
     others = diff.causes[len(shown) :]
     for number, (cause, part) in enumerate(zip(shown, parts.causes, strict=False), 1):
         yield _Step("cause", name_of(cause), number, part.delta_ms, share(part))
-    if others:
-        label = trn("{n} other cause", "{n} other causes", len(others))
-        part = parts.others(len(shown))
+    for part in parts.others(len(shown)):
+        number = sum(1 for cause in others if cause.delta_ms * part.delta_ms > 0)
+        label = trn("{n} other cause", "{n} other causes", number)
         yield _Step("others", label, 0, part.delta_ms, share(part))
     if parts.unexplained is not None:
         yield _Step("unexplained", tr("unexplained"), 0, parts.unexplained.delta_ms, share(parts.unexplained))

@@ -16,7 +16,7 @@ from rlcompare.model.words import Presence
 from rlcompare.report import quantity
 from rlcompare.report.run_events import event_parts
 from rlcompare.report.sentences import said
-from rlcompare.report.shares import part_of_change, part_text, parts_of
+from rlcompare.report.shares import part_of_change, part_text, parts_of, parts_text
 from rlcompare.report.step_parts import number_of, parts_of_step
 from rlcompare.report.summary.item import SummaryItem
 from rlcompare.report.tone import tone_of
@@ -69,9 +69,10 @@ def _left_after(diff: Diff, shown: int) -> tuple[str, ...]:
     """The parts of all causes but the first ``shown``, and of what none explains: with theirs, the whole change."""
     parts, others = parts_of(diff), diff.causes[shown:]
     left = parts.unexplained
-    more, rest = part_text(diff, parts.others(shown)), part_text(diff, left) if left else ""
+    rest = part_text(diff, left) if left else ""
     if not others:
         return (tr("Unexplained {rest}.", rest=rest),) if left else ()
+    more = parts_text(diff, parts.others(shown))
     if not left:
         return (tr("Other causes {more}.", more=more),)
     return (tr("Other causes {more}, unexplained {rest}.", more=more, rest=rest),)
