@@ -26,6 +26,7 @@ from rlcompare.compare.parts import (
     whole,
 )
 from rlcompare.compare.short_names import short_names
+from rlcompare.compare.waits import words_of
 from rlcompare.model.diff import Row
 from rlcompare.model.words import SIDES
 
@@ -60,9 +61,9 @@ def places(evidence: Evidence, basis: Basis, rest: Basis, single: Sequence[Candi
         main = max(_KINDS, key=lambda kind: _of_kind(parts, kind) * (1 if delta > 0 else -1))
         is_most = delta and 0.5 < _of_kind(parts, main) / delta <= ABOUT_ALL
         mainly = f", mostly {kind_name(evidence, main)}" if is_most else ""
-        mainly += _most_of_all(_by_name(parts, replaced), delta)
         if mainly and main == COMPUTE:
             mainly += _reason(evidence, basis, {place: part for place, part in parts.items() if part.kind == COMPUTE})
+        mainly += _most_of_all(evidence, _by_name(parts, replaced), delta)
         counted = batches(evidence, phase, delta) or _kernels_of(evidence, phase, parts)
         clause, facts = synchronisations(evidence, _of_kind(parts, "idle")) if mainly and main == "idle" else ("", ())
         start = f"{'The rest of phase' if _is_rest(basis, parts) else 'Phase'} {short(phase)}"
@@ -80,13 +81,14 @@ def places(evidence: Evidence, basis: Basis, rest: Basis, single: Sequence[Candi
             largest = max(names, key=lambda name: (sign * total(names[name].values()), name))
             most = total(names[largest].values())
             clause, facts = _clause(evidence, basis, kind, delta)
-            reason = ""
+            reason = types = ""
             if kind == COMPUTE:
-                reason = _reason(evidence, basis, parts) or _outside(evidence, basis, parts) or _retyped(single, parts)
+                reason = _reason(evidence, basis, parts) or _outside(evidence, basis, parts)
+                types = "" if reason else _retyped(single, parts)
             changed = sum(1 for of_name in names.values() if total(of_name.values()))
             text = (
-                f"{start} {moved(delta)} per step, over {changed} names; the largest is"
-                f" {_shown(largest, names[largest])} ({signed(most)}){reason}{clause}."
+                f"{start} {moved(delta)} per step, over {changed} names{reason}; the largest is"
+                f" {_shown(evidence, largest, names[largest])} ({signed(most)}){types}{clause}."
             )
             row = max(names[largest].values(), key=lambda part: (abs(part.delta), part.name)).name
             yield Candidate("kind", whole(parts), text, "account", row, facts)
@@ -239,11 +241,13 @@ def _by_name(parts: Mapping[int, Part], replaced: Sequence[set[str]]) -> dict[st
     return found | by_name({place: part for place, part in parts.items() if place not in taken})
 
 
-def _shown(name: str, parts: Mapping[int, Part]) -> str:
-    return short(name) if any(part.name == name for part in parts.values()) else name
+def _shown(evidence: Evidence, name: str, parts: Mapping[int, Part]) -> str:
+    if all(part.name == name == part.kind for part in parts.values()):
+        return words_of(name)
+    return evidence.short(name) if any(part.name == name for part in parts.values()) else name
 
 
-def _most_of_all(parts: Mapping[str, Mapping[int, Part]], delta: float) -> str:
+def _most_of_all(evidence: Evidence, parts: Mapping[str, Mapping[int, Part]], delta: float) -> str:
     """The operator with the largest part of a change, if that is a quarter of it."""
     names = {name: total(found.values()) for name, found in parts.items() if name != OUTSIDE}
     if not names:
@@ -251,7 +255,7 @@ def _most_of_all(parts: Mapping[str, Mapping[int, Part]], delta: float) -> str:
     name = max(names, key=lambda name: (names[name] * (1 if delta > 0 else -1), name))
     if not delta or not 0.25 < names[name] / delta <= ABOUT_ALL:
         return ""
-    return f", most of all {_shown(name, parts[name])} ({signed(names[name])})"
+    return f", most of all {_shown(evidence, name, parts[name])} ({signed(names[name])})"
 
 
 def _is_rest(basis: Basis, parts: Mapping[int, Part]) -> bool:

@@ -60,6 +60,23 @@ _ONE = {
 _LATE_ON_PATH = "The step waits {more} for the late start of {name}."
 """For a rank whose own delay is not known to have changed likewise."""
 
+_WORDS = {
+    "copy": "copies",
+    "operator": "operators on the host",
+    "python": "Python code between operators",
+    "launch": "launch of the next task",
+    "queue": "time between launched tasks",
+    FREE: "time in which the device runs nothing",
+    "unknown": "time that the profile does not explain",
+    "data": "loading of data",
+    "sync": "synchronisation of the host",
+    "gc": "garbage collection",
+    "alloc": "allocation of memory",
+    "compile": "compilation",
+    "collective call": "calls of collectives",
+}
+"""What stands in a list of names for the part of a kind that has none."""
+
 _NAMELESS = frozenset({"gc"})
 """Kinds of which the sentence names no call."""
 
@@ -98,6 +115,11 @@ def waits(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
             yield _candidate(evidence, basis, kind, name, names[name], _LATE_ON_PATH if is_late else _ONE[kind])
         if parts and not large:
             yield _candidate(evidence, basis, kind, _most(names), parts, _WAITS[kind], whole_kind=True)
+
+
+def words_of(kind: str) -> str:
+    """What the part of a kind is called that has no name, or the name of the kind."""
+    return _WORDS.get(kind, kind)
 
 
 def _is_own(basis: Basis, parts: Collection[Part]) -> bool:

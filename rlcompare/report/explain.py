@@ -7,10 +7,11 @@ from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 
 from rlcompare.compare.overall import PATH
+from rlcompare.compare.waits import words_of
 from rlcompare.language import mark, tr
 from rlcompare.model.diff import Cause, Delta, Diff, Row, Side, Value
 from rlcompare.report import quantity
-from rlcompare.report.sentences import said
+from rlcompare.report.sentences import named, said
 from rlcompare.report.shares import are_times, part_of_change, parts_of
 from rlcompare.report.table import table_lines
 from rlcompare.text import pad, safe_text
@@ -95,8 +96,14 @@ def rows_of(diff: Diff, cause: Cause) -> list[tuple[Value, ...]]:
     for row in cause.rows:
         of = timers.get(row.get("name")) if row.get("kind") == "timer" else found.get(_key(row))
         values = (of.get("baseline"), of.get("new"), of.get("delta")) if of else (None, None, None)
-        table.append((*_key(row)[:2], row.get("name") or tr("(all others)"), *values, row.get("delta_ms")))
+        table.append((*_key(row)[:2], _name(row), *values, row.get("delta_ms")))
     return table
+
+
+def _name(row: Row) -> Value:
+    """The name of a row of a cause; in words where it has only that of its kind."""
+    name, kind = row.get("name"), row.get("kind")
+    return named(words_of(str(kind))) if kind and name == kind else name or tr("(all others)")
 
 
 def sum_of(diff: Diff, cause: Cause) -> str:

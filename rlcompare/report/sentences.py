@@ -74,6 +74,12 @@ def datum(text: str) -> str:
     return language.catalogue(language.current()).get(language.DATA, {}).get(text, text)
 
 
+def named(text: str) -> str:
+    """The name of an operator with its place, or what stands for one, in the language in use."""
+    spoken = language.current()
+    return text if spoken == language.ENGLISH else _placed(_grammar(spoken), text)
+
+
 @lru_cache(maxsize=4096)  # sentences hold numbers
 def _said(spoken: str, text: str) -> str:
     grammar, failed = _grammar(spoken), dict[str, int]()

@@ -388,7 +388,7 @@ def test_what_one_cause_explains_is_in_no_other() -> None:
     assert [(cause.what, cause.delta_ms) for cause in causes] == [
         ("operator_slower", pytest.approx(7.0)), ("workload", pytest.approx(6.0)),
     ]  # fmt: skip
-    assert causes[1].text == "a takes 54 % longer per input element, called 4 times per step as before."
+    assert causes[0].text == "a takes 54 % longer per input element, called 4 times per step as before."
 
 
 def test_an_operator_that_changed_for_two_reasons_names_both() -> None:
@@ -429,7 +429,8 @@ def test_computation_that_moves_into_the_step_did_not_grow() -> None:
     changes = kernels(*((name, 11.0, 11.0, 0.0, 0.0) for name in names))
     operators = tuple(replace(change, shown=0.0) for change in changes)
     (cause,), _ = find_causes(replace(evidence_of(account), operators=operators))
-    assert cause.text.endswith("(+1.00 ms), as more of it runs while the host is in the step.")
+    text = "over 9 names, as more of it runs while the host is in the step; the largest is k8 (+1.00 ms)."
+    assert cause.text.endswith(text)
 
 
 def test_computation_of_which_the_work_explains_a_part_is_not_outside_of_the_step() -> None:
@@ -612,4 +613,14 @@ def test_computation_that_grew_for_one_reason_names_it(calls: float, size: float
     (cause,), _ = find_causes(replace(evidence_of(account), operators=changes))
     assert (cause.what, cause.share) == ("kind", pytest.approx(1.0))
     assert ("most of it is" in cause.text) == bool(reason)
-    assert f"{reason}." in cause.text
+    assert f"{reason}; the largest is" in cause.text  # which is one of them: the reason is not said of it alone
+
+
+def test_what_has_no_name_of_its_own_is_told_in_words() -> None:
+    account: Account = {("operator", None, f"op{number}"): (1.0, 2.0) for number in range(8)}
+    account |= {("python", None, "python"): (1.0, 8.0), ("compute", None, "k"): (50.0, 50.0)}
+    texts = [str(found.text) for found in places_of(account) if found.what == "kind"]
+    assert any("; the largest is Python code between operators (+7.00 ms)." in text for text in texts)
+    account |= {("launch", None, "python"): (1.0, 8.0)}  # of that name, and not of that kind alone
+    texts = [str(found.text) for found in places_of(account) if found.what == "kind"]
+    assert any("; the largest is python (+14.00 ms)." in text for text in texts)

@@ -27,6 +27,18 @@ def test_timers_of_a_log_have_no_ranks(kind: str, per: str, section: str) -> Non
     assert f"the section {section} of" in left[-1]
 
 
+def test_a_row_that_has_only_the_name_of_its_kind_is_told_in_words() -> None:
+    diff = diff_examples.regression()
+    rows: tuple[Row, ...] = tuple(
+        {"kind": kind, "phase": None, "name": name, "delta_ms": 1.0}
+        for kind, name in (("python", "python"), ("launch", "launch"), ("operator", "python"))
+    )
+    diff = replace(diff, causes=(replace(diff.causes[0], rows=rows), *diff.causes[1:]))
+    lines = [line.split("  ") for line in explain(diff, "1") or []]
+    names = [[part.strip() for part in line if part.strip()][2:3] for line in lines[4:7]]
+    assert names == [["Python code between operators"], ["launch of the next task"], ["python"]]
+
+
 @pytest.mark.parametrize(
     ("capture", "shown"),
     [
