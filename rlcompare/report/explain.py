@@ -142,7 +142,7 @@ def _from(diff: Diff, cause: Cause) -> Iterator[str]:
     yield _query(query, table)
     for label, command in commands_of(diff, f"FROM {table} WHERE {condition}"):
         yield f"{_label(label)} {command}"
-    yield from _files(diff)
+    yield from _files(diff, table)
 
 
 def origin_of(diff: Diff, cause: Cause) -> tuple[str, str, str]:
@@ -187,16 +187,22 @@ def _quoted(query: str) -> str:
     return shlex.quote(query) if set(query) & set('"$`\\!') else f'"{query}"'
 
 
-def _files(diff: Diff) -> Iterator[str]:
+def _files(diff: Diff, table: str) -> Iterator[str]:
     for label, side in ((tr("baseline"), diff.baseline), (tr("new"), diff.new)):
-        yield from _files_of(label, side)
+        yield from _files_of(label, side, table)
 
 
-def _files_of(label: str, side: Side) -> Iterator[str]:
-    runs = [run.path for run in side.runs]
-    paths = [_path(runs, row) for row in side.captures if row.get("path")] or runs
+def _files_of(label: str, side: Side, table: str) -> Iterator[str]:
+    """The profiles that were read; of what training logged, the runs: the table itself names the file of each value."""
+    runs, logged = [run.path for run in side.runs], table == "metric"
+    paths = runs if logged else [_path(runs, row) for row in side.captures if row.get("path")] or runs
     for path in paths[:_MOST_FILES]:
-        yield f"{_label(label)} {tr('read from {path}', path=safe_text(path))}"
+        text = (
+            tr("read from what training logged in {path}; the column source names the file", path=safe_text(path))
+            if logged
+            else tr("read from {path}", path=safe_text(path))
+        )
+        yield f"{_label(label)} {text}"
     if len(paths) > _MOST_FILES:
         yield f"{_label(label)} {tr('and {n} more', n=len(paths) - _MOST_FILES)}"
 
@@ -243,4 +249,4 @@ def _metric(diff: Diff, metric: Delta) -> list[str]:
     lines += ["", _query(query, table), f"{_label(tr('defined'))} docs/design.md §4, docs/metrics.md"]
     where = f" WHERE name = {_literals([metric.metric])}" if table == "metric" else ""
     commands = (f"{_label(label)} {command}" for label, command in commands_of(diff, f"FROM {table}{where}"))
-    return [*lines, *commands, *_files(diff)]
+    return [*lines, *commands, *_files(diff, table)]

@@ -52,3 +52,15 @@ def test_the_files_that_were_read_are_named(capture: Row, shown: str) -> None:
     diff = diff_examples.regression()
     diff = replace(diff, baseline=replace(diff.baseline, captures=(capture,)))
     assert f"baseline  read from {shown}" in (explain(diff, "time.step") or [])
+
+
+def test_what_training_logged_is_not_from_a_profile() -> None:
+    """The timers of a log, of a run that was profiled too."""
+    diff = diff_examples.regression()
+    diff = replace(diff, baseline=replace(diff.baseline, captures=({"run": 0, "path": "rank_0"},)))
+    rows: tuple[Row, ...] = ({"kind": "timer", "phase": "reward", "name": "reward", "delta_ms": 239.3},)
+    timed = replace(diff, causes=(replace(diff.causes[0], rows=rows),))
+    logged = "baseline  read from what training logged in runs/cann82; the column source names the file"
+    assert logged in (explain(timed, "1") or [])
+    training = replace(diff, overall=(replace(diff.overall[0], metric="timing_s/step"),))
+    assert logged in (explain(training, "timing_s/step") or [])
