@@ -32,6 +32,9 @@ UNBOUNDED = 999
 MATCHED_ENOUGH = 0.8
 """If less than this fraction of the kernels' time has a match on the other side, the sides did different work."""
 
+KERNELS_UNLIKE = "shapes"
+"""The key of the finding that they did: the change under test itself may be why."""
+
 _MARKED = "steps.marked"
 _SEVERE = ("chip", "world_size", "executor", "device", "device_name")
 _INFO = (
@@ -397,10 +400,10 @@ def _kernels(kernels: KernelMatchSummary, matched: float | None, measured: Seque
         return []
     if matched >= MATCHED_ENOUGH:
         message = f"{_part(share)} of the kernels' time has the same input shapes on both sides: shapes vary."
-        return [Finding("shapes", None, None, INFO, message)]
+        return [Finding(KERNELS_UNLIKE, None, None, INFO, message)]
     others = "the others are other kernels, or have other inputs" if matched else "kernels or their inputs differ"
     message = f"{_part(matched)} of the kernels' time has a match on the other side: {others}."
-    return [Finding("shapes", None, None, CAUTION, message)]
+    return [Finding(KERNELS_UNLIKE, None, None, CAUTION, message)]
 
 
 def _part(share: float) -> str:

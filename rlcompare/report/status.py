@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from rlcompare.compare.comparability import KERNELS_UNLIKE
 from rlcompare.language import tr
 from rlcompare.model.diff import Diff
-from rlcompare.model.words import Comparable
+from rlcompare.model.words import Comparable, Severity
 from rlcompare.report.workload import large_differences
 
 _SHOWN = 3
@@ -22,6 +23,11 @@ def status_of(diff: Diff, status: Comparable) -> tuple[Comparable, str]:
         if not workload:
             return status, tr("The two sides are comparable.")
         return Comparable.CAUTION, tr("Comparable settings, but the workload differs: {workload}.", workload=workload)
-    text = tr("The two sides may be compared with caution: something besides the change under test differs.")
+    text = (
+        tr("The two sides may be compared with caution: much of the kernels' time has no match on the other side.")
+        if {found.key for found in diff.comparability.findings if found.severity == Severity.CAUTION}
+        == {KERNELS_UNLIKE}
+        else tr("The two sides may be compared with caution: something besides the change under test differs.")
+    )
     also = tr(" The workload differs too: {workload}.", workload=workload) if workload else ""
     return status, f"{text}{also}"

@@ -315,3 +315,20 @@ def test_a_side_tells_when_it_ran_and_of_which_commit() -> None:
     shown = build_view(replace(base, new=side)).new
     assert (shown.started, shown.commits) == ("2026-11-22 – 2026-11-23 UTC", ("46ce83b7301c",))
     assert build_view(base).baseline.started == ""
+
+
+@pytest.mark.parametrize(
+    ("keys", "said"),
+    [
+        (("shapes",), "much of the kernels' time has no match on the other side."),
+        (("shapes", "profiler.level"), "something besides the change under test differs."),
+    ],
+)
+def test_kernels_without_a_match_are_no_other_change(keys: tuple[str, ...], said: str) -> None:
+    """The change under test may be why they have none."""
+    findings = (
+        *(Finding(key, None, None, Severity.CAUTION, "x") for key in keys),
+        Finding("other", None, None, Severity.INFO, "x"),
+    )
+    diff = replace(diff_examples.identical(), comparability=Comparability(Comparable.CAUTION, findings))
+    assert build_view(diff).status_text == f"The two sides may be compared with caution: {said}"
