@@ -449,8 +449,8 @@ def seconds(value: float) -> str:
 
 
 def signed(delta: float) -> str:
-    """``+1.20 ms`` or ``−1.20 ms``."""
-    return f"{'+' if delta > 0 else '−'}{ms(delta)}"
+    """``+1.20 ms`` or ``-1.20 ms``."""
+    return f"{'+' if delta > 0 else '-'}{ms(delta)}"
 
 
 def moved(delta: float) -> str:

@@ -19,6 +19,10 @@ BEYOND = 1.1
 """Share of the change from which a cause is much larger than the change."""
 
 
+_SECONDS_FROM = 1e3
+"""Times in ms from which they are told in seconds: as in the sentences of causes (``compare.evidence.ms``)."""
+
+
 @dataclass(frozen=True)
 class Part:
     """A part of the change: whole percents, and ms."""
@@ -114,8 +118,8 @@ def _times(diff: Diff) -> list[float]:
 
 
 def _time_text(diff: Diff, delta_ms: float) -> str:
-    """A part of the change in the unit of the headline, with the decimals of the largest one."""
-    times, headline = _times(diff), diff.metric(diff.headline)
-    shown = headline.unit if headline and headline.unit == "s" else quantity.shown_unit("ms", times)
+    """A part of the change, all in the unit of their sentences, with the decimals of the largest one."""
+    times = _times(diff)
+    shown = "s" if max(map(abs, times)) >= _SECONDS_FROM else "ms"
     decimals = quantity.decimals_beside(times, "ms", shown)
     return quantity.signed_quantity(quantity.in_unit(delta_ms, "ms", shown), shown, decimals)

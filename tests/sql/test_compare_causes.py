@@ -556,7 +556,7 @@ def test_another_precision_is_one_cause_also_where_all_kernels_have_other_names(
     now, before, t, t1 = (
         ("float", "BFloat16", "80.00 ms more", "+60.00 ms")
         if way > 0
-        else ("BFloat16", "float", "80.00 ms less", "−60.00 ms")
+        else ("BFloat16", "float", "80.00 ms less", "-60.00 ms")
     )
     assert (
         cause.text == f"2 operators now work on {now} instead of {before}: {t} in all; the largest is aten::mm ({t1})."

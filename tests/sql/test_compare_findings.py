@@ -272,8 +272,8 @@ def test_a_mean_that_other_steps_changed_has_no_cause(tmp_path: Path, alone: str
 @pytest.mark.parametrize(
     ("baseline", "new", "took"),
     [
-        ((300, 10, 10), (200,), "changed by −100.0 ms"),
-        ((300, 300, 10, 10), (200, 250), "changed by −75.00 ms on average"),
+        ((300, 10, 10), (200,), "changed by -100.0 ms"),
+        ((300, 300, 10, 10), (200, 250), "changed by -75.00 ms on average"),
         ((60, 60, 9), (85, 35), "took about the same time on average"),
     ],
 )
@@ -346,7 +346,7 @@ def test_steps_pair_by_number_where_the_sides_share_most(
 @pytest.mark.parametrize(
     ("baseline", "new", "said"),
     [
-        ((60, 100), 60, "took about the same time. The mean changed by −20.00 ms"),
+        ((60, 100), 60, "took about the same time. The mean changed by -20.00 ms"),
         ((60, 100), 90, "changed by +30.00 ms. The mean changed by +10.00 ms"),
         ((60, 100), 80, "changed by +20.00 ms. The mean hardly changed"),
         ((60, 64), 90, ""),

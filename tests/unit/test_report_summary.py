@@ -403,7 +403,10 @@ def test_causes_much_larger_than_the_change_are_told_by_their_times() -> None:
     view = build_view(diff)
     assert [(cause.share, cause.delta) for cause in view.causes] == [("", "+7.20 ms"), ("", "-4.80 ms")]
     assert view.unexplained == "-0.0900 ms"
-    # AND all in the headline's unit, though milliseconds would suit some of them
+    # AND all in the unit of their sentences, whatever that of the headline is
+    brief = metric("timing_s/step", 0.1704, 0.189, "s")
+    timed = replace(diff, headline=brief.metric, overall=(brief,))
+    assert items(timed)["cause"].parts[0].startswith("+7.20 ms of +2.31 ms in all: FlashAttentionScoreGrad")
     step = metric("timing_s/step", 115.0, 120.4, "s")
     slower = replace(base, headline=step.metric, overall=(step,), unexplained=Unexplained(-0.15, -820.0))
     slower = replace(slower, causes=(replace(operator, share=1.15, delta_ms=6_250.0),))

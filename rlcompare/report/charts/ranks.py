@@ -327,7 +327,7 @@ def _note(data: RankValues, tolerance: float, is_folded: bool, has_path: bool) -
 def _legend(step: float) -> tuple[tuple[str, str], ...]:
     """Levels from short to long, with the share of the step from which each holds."""
     share = [f"{limit * 100:g} %" for limit in LEVELS]
-    less = [(f"less{degree}", f"−{share[degree - 1]}") for degree in range(len(LEVELS), 0, -1)]
+    less = [(f"less{degree}", f"-{share[degree - 1]}") for degree in range(len(LEVELS), 0, -1)]
     return (*less, ("same", "0"), *((f"more{degree}", f"+{share[degree - 1]}") for degree in range(1, len(LEVELS) + 1)))
 
 
