@@ -6,6 +6,7 @@ report list them all.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -23,6 +24,9 @@ _TONE = {Severity.SEVERE: "worse", Severity.CAUTION: "caution"}
 _VALUE_LIMIT = 20
 _SENTENCE_LIMIT = 63
 """Leaves room on the line for the status and the number of further findings."""
+
+_CLAUSE = re.compile("[.:;,] |[。：；，]")  # noqa: RUF001
+"""What ends a clause."""
 
 _SEVERAL = {"captures": mark("{n} roles differ")}
 """What is said of several findings of a key."""
@@ -136,7 +140,7 @@ def _number(group: Sequence[Finding]) -> str:
 
 def _difference(finding: Finding) -> str:
     if finding.baseline is None and finding.new is None:
-        return safe_text(said(finding.message), _SENTENCE_LIMIT)
+        return _first_clauses(said(finding.message))
     return f"{safe_text(datum(finding.key), 40)} {change_of_text(finding.baseline, finding.new)}"
 
 
@@ -157,3 +161,11 @@ def _sides(finding: Finding) -> str:
             return tr("new: {text}", text=safe_text(finding.new))
         return tr("baseline: {text}", text=safe_text(finding.baseline))
     return f"{safe_text(datum(str(finding.baseline)))} → {safe_text(datum(str(finding.new)))}"
+
+
+def _first_clauses(text: str) -> str:
+    """A sentence, without the clauses at its end that have no room; cut anywhere only if the first one has none."""
+    if len(text) <= _SENTENCE_LIMIT:
+        return safe_text(text)
+    ends = [found.start() for found in _CLAUSE.finditer(text[: _SENTENCE_LIMIT + 1])]
+    return safe_text(text[: ends[-1]] if ends else text, _SENTENCE_LIMIT)

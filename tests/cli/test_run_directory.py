@@ -76,7 +76,7 @@ class TestSpeed:
         assert text.startswith("answer      38.5 % slower, likely")
         assert "timing_s/step 0.260 → 0.360 s · +0.100 s (+38.5 %)" in text
         assert "100 % of the change: Phase update_actor grew by 100.00 ms per step." in text
-        assert "0.0 ms of +100.0 ms is not in any phase" in text
+        assert "is not in any phase" not in text  # all of the change is in them
 
     def test_a_declared_change_is_no_caution(self, rlcompare: Command, tmp_path: Path) -> None:
         changed = {**CONFIG, "actor_rollout_ref": {"actor": {"ppo_epochs": 2}}}

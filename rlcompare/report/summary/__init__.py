@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from rlcompare.language import tr
 from rlcompare.model.diff import Diff
-from rlcompare.report.summary.change import cause_item, event_items, phases_item, rest_item
+from rlcompare.report.summary.change import cause_item, event_items, phases_item, rest_items
 from rlcompare.report.summary.command import COMMAND_LIMIT, command_of, next_command
 from rlcompare.report.summary.headline import headline_item, stability_items, workload_item
 from rlcompare.report.summary.health import quality_item, ranks_item, sampling_item
@@ -38,7 +38,7 @@ def summary_items(diff: Diff, document: str) -> tuple[SummaryItem, ...]:
         *event_items(diff),
         headline_item(diff, headline),
         phases_item(diff, headline),
-        rest_item(diff, headline),
+        *rest_items(diff, headline),
         workload_item(diff),
         differs_item(diff),
         sampling_item(diff),

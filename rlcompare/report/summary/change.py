@@ -116,8 +116,13 @@ def _part(row: Row, size: Sequence[float]) -> str:
     return f"{moved} ({word})" if word else moved
 
 
-def rest_item(diff: Diff, headline: Delta | None) -> SummaryItem:
-    """The part of the change that is in none of the parts of the step."""
+def rest_items(diff: Diff, headline: Delta | None) -> tuple[SummaryItem, ...]:
+    """The part of the change that is in none of the parts of the step, if there is any."""
+    found = _rest(diff, headline)
+    return (found,) if found.parts else ()
+
+
+def _rest(diff: Diff, headline: Delta | None) -> SummaryItem:
     label, rows = parts_of_step(diff)
     deltas = [row.get("delta") for row in rows if row.get("name") != OUTSIDE]
     if headline is None or headline.delta is None or not any(map(quantity.is_number, deltas)):
@@ -128,7 +133,9 @@ def rest_item(diff: Diff, headline: Delta | None) -> SummaryItem:
         return SummaryItem("rest", tr("rest"), (text, *outside), lines=1 + len(outside))
     change = headline.delta * (1e3 if headline.unit == "s" else 1)
     rest = change - sum(map(number_of, deltas))
-    moved, left = (quantity.moved(value, "ms", _size(headline)) for value in (change, rest))
+    moved, left, none = (quantity.moved(value, "ms", _size(headline)) for value in (change, rest, 0.0))
+    if left == none:
+        return SummaryItem("rest", tr("rest"), outside, lines=len(outside))
     text = (
         tr("{left} of {moved} is not in any phase that both sides time", left=left, moved=moved)
         if label == "phases" and None in deltas
