@@ -111,13 +111,19 @@ def make_sections(
     return {section.name: section for section in made}
 
 
+_CATEGORIES = (
+    "The words are those of msprof-analyze: cube kernels compute matrix products, vector kernels anything else; trans"
+    " are casts and transpositions."
+)
+
+
 def _categories_note(env: Mapping[SideName, Mapping[str, str]]) -> str:
     levels = differing_levels(env)
     if levels is None:
-        return "Kernel time by kind of work."
+        return f"Kernel time by kind of work. {_CATEGORIES}"
     return (
-        f"Kernel time by kind of work. {levels[0]} and {levels[1]} record different hints for the kind: the same kernel"
-        " may be in different rows."
+        f"Kernel time by kind of work. {_CATEGORIES} {levels[0]} and {levels[1]} record different hints for the kind:"
+        " the same kernel may be in different rows."
     )
 
 

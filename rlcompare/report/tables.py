@@ -27,7 +27,7 @@ _ROWS_OF_PAGE = 3000
 
 _TITLES = {
     "account": mark("Where the step goes"),
-    "apis": mark("Framework and CANN calls"),
+    "apis": mark("Calls of the framework and the runtime"),
     "categories": mark("Kernel categories"),
     "collectives": mark("Collectives"),
     "copies": mark("Copies"),

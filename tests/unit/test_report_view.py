@@ -8,7 +8,7 @@ import pytest
 
 from rlcompare.model.diff import Comparability, Delta, Finding, Row, Section
 from rlcompare.model.words import Comparable, Polarity, Severity
-from rlcompare.report.tables import Table, overall_table, section_table
+from rlcompare.report.tables import Table, overall_table, section_table, title_of
 from rlcompare.report.tone import floor_of, tone
 from rlcompare.report.view import build_view
 from tests.unit import diff_examples
@@ -332,3 +332,8 @@ def test_kernels_without_a_match_are_no_other_change(keys: tuple[str, ...], said
     )
     diff = replace(diff_examples.identical(), comparability=Comparability(Comparable.CAUTION, findings))
     assert build_view(diff).status_text == f"The two sides may be compared with caution: {said}"
+
+
+def test_headings_hold_for_every_kind_of_device() -> None:
+    titles = [title_of(name) for name in diff_examples.regression().sections]
+    assert "Calls of the framework and the runtime" in titles and not any("CANN" in title for title in titles)
