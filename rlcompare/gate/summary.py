@@ -12,7 +12,7 @@ from typing import Any
 from rlcompare.errors import ExitCode
 from rlcompare.gate.matching import matched
 from rlcompare.gate.work import work_text
-from rlcompare.model.diff import Diff, Finding
+from rlcompare.model.diff import DAMAGED_FILE, Diff, Finding
 from rlcompare.model.verdict import HEADLINE, GateResult, Policy, Rule, Verdict
 from rlcompare.model.words import OnInconclusive, RuleSeverity, Status
 
@@ -43,7 +43,10 @@ def summary_of(
     """
     if barred:
         keys = ", ".join(dict.fromkeys(finding.key for finding in barred))
-        return f"The sides must not be compared: {keys} differs. Declare it with --varied {keys.replace(', ', ',')}."
+        advice = f"Declare it with --varied {keys.replace(', ', ',')}"
+        if any(finding.key == DAMAGED_FILE for finding in diff.quality):
+            advice = "A file is damaged: copy it again or export it again"
+        return f"The sides must not be compared: {keys} differs. {advice}."
     failed = _with(verdicts, FAILED, RuleSeverity.ERROR)
     warned = _with(verdicts, FAILED, RuleSeverity.WARN)
     open_ones = [verdict for verdict in verdicts if verdict.status in OPEN]

@@ -31,6 +31,9 @@ luck, as its steps show, as one standard error and a fraction of the mean; and t
 METRICS_LEFT_OUT = "metrics_left_out"
 """Key of the finding that a ``diff.json`` holds only a part of the metrics, since there are too many."""
 
+DAMAGED_FILE = "damaged_file"
+"""Key of the finding that only a part of a file could be read."""
+
 TIMERS_OVERLAP = "timers_overlap"
 """Key of the finding that training's timers do not add up to the step."""
 

@@ -11,7 +11,9 @@ from dataclasses import replace
 
 import pytest
 
+from rlcompare.gate.summary import summary_of
 from rlcompare.model.diff import (
+    DAMAGED_FILE,
     TIMERS_OVERLAP,
     Comparability,
     Diff,
@@ -23,6 +25,7 @@ from rlcompare.model.diff import (
     Side,
     Unexplained,
 )
+from rlcompare.model.verdict import Policy
 from rlcompare.model.words import Comparable, Severity
 from rlcompare.report.html import render_html
 from rlcompare.report.notebook import render_comparison
@@ -347,6 +350,23 @@ def test_next_command_declares_what_was_refused() -> None:
     command = f"rlcompare diff -d {long} -bp runs/cann82 --varied chip"
     assert text(_with_path(diff, long), "next") == command
     assert end_lines(build_view(_with_path(diff, long))) == ["", f"next        {command}"]
+
+
+def test_what_a_damaged_file_lacks_is_not_declared() -> None:
+    findings = (Finding("executor", "device", "host", Severity.SEVERE, "x"),)
+    base = replace(diff_examples.regression(), comparability=Comparability(Comparable.NOT_COMPARABLE, findings))
+    for quality, advice in (
+        ((), "Declare it with --varied executor."),
+        (
+            (Finding(DAMAGED_FILE, None, None, Severity.CAUTION, "x"),),
+            "A file is damaged: copy it again or export it again.",
+        ),
+    ):
+        diff = replace(base, quality=quality)
+        assert ("--varied" in text(diff, "next")) == (not quality)
+        assert text(diff, "next").startswith("rlcompare diff -d runs/cann83 -bp runs/cann82")
+        said = summary_of((), diff, Policy("", ()), findings)
+        assert said == f"The sides must not be compared: executor differs. {advice}"
 
 
 def test_next_command_looks_at_the_rank_that_is_to_blame() -> None:

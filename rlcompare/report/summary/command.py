@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 
-from rlcompare.model.diff import Diff
+from rlcompare.model.diff import DAMAGED_FILE, Diff
 from rlcompare.model.words import Comparable, Severity
 from rlcompare.text import safe_text
 
@@ -13,11 +13,17 @@ COMMAND_LIMIT = 400
 
 
 def next_command(diff: Diff, document: str) -> str:
-    """The suggested next command: declare differences, look at one rank, or judge the diff."""
+    """The suggested next command: compare again, declare differences, look at one rank, or judge the diff.
+
+    Of files that are damaged nothing is declared: the warnings say that they must be copied or exported again.
+    """
     severe = [finding.key for finding in diff.comparability.findings if finding.severity == Severity.SEVERE]
     sides = _side_options(diff)
     candidates = []
-    if diff.comparability.status == Comparable.NOT_COMPARABLE and severe:
+    damaged = any(finding.key == DAMAGED_FILE for finding in diff.quality)
+    if diff.comparability.status == Comparable.NOT_COMPARABLE and damaged:
+        candidates.append(f"rlcompare diff {sides}")
+    elif diff.comparability.status == Comparable.NOT_COMPARABLE and severe:
         candidates.append(f"rlcompare diff {sides} --varied {shlex.quote(','.join(dict.fromkeys(severe)))}")
         candidates.append(f"rlcompare diff -d NEW -bp BASELINE --varied {shlex.quote(','.join(dict.fromkeys(severe)))}")
     rank = _cause_rank(diff)
