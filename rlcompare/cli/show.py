@@ -37,6 +37,11 @@ Sections = list[tuple[str, list[str], list[tuple[Any, ...]]]]
 
 LATE = mark("; late: mean delay behind the first rank of its group to start a collective")
 
+PHASES = mark(
+    "wall_ms is the host's time; free_ms is the device's, with the wait for a phase's first kernel, which may begin before"
+    " the phase."
+)
+
 ROWS_SHOWN = 40
 PIPED_WIDTH = 140
 """Table width in columns when output is not a terminal. Longer names are cut to fit it."""
@@ -135,6 +140,7 @@ def _print(sections: Sequence[tuple[str, list[str], list[tuple[Any, ...]]]], vie
 
     width = max(PIPED_WIDTH, get_terminal_size().columns) if sys.stdout.isatty() else PIPED_WIDTH
     lines: list[Line] = []
+    on_device = any(rows for name, _, rows in sections if name == "kernels")
     for name, columns, rows in sections:
         places = measured(columns, rows)
         if not places:
@@ -146,6 +152,8 @@ def _print(sections: Sequence[tuple[str, list[str], list[tuple[Any, ...]]]], vie
         lines += [Line(""), Line(title, ((0, len(title), "title"),)), *map(Line, texts)]
         if len(rows) > ROWS_SHOWN:
             lines.append(Line(tr("... and {n} more", n=len(rows) - ROWS_SHOWN)))
+        if on_device and {"wall_ms", "free_ms"} <= set(names):
+            lines.append(Line(tr(PHASES)))
     if viewers:
         heading = tr(TITLE)
         lines += [Line(""), Line(heading, ((0, len(heading), "title"),))]

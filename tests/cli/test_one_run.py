@@ -112,6 +112,7 @@ class TestShow:
         for title in ("Steps", "Ranks", "Phases", "Kernels", "Collectives", "Peak memory", "Made with"):
             assert any(line.startswith(title) for line in result.out.splitlines()), title
         assert "MatMulV2" in result.out
+        assert "free_ms is the device's" in result.out  # and may exceed wall_ms, the host's
 
     def test_times_come_first_and_what_it_was_made_with_last(self, rlcompare: Command, samples: Path) -> None:
         """A run of verl has hundreds of configuration keys."""
