@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache, lru_cache
+from string import Formatter
 from typing import Any
 
 from rlcompare.resources import resource_root
@@ -72,8 +73,39 @@ def tr(text: str, /, **values: Any) -> str:
             finds it.
     """
     language = current()
-    found = text if language == ENGLISH else texts(language).get(text, text)
-    return found.format(**values) if values else found
+    if language == ENGLISH:
+        return text.format(**values) if values else text
+    found = texts(language).get(text, text)
+    return _spaced(found, values) if values else found
+
+
+def _spaced(text: str, values: Mapping[str, Any]) -> str:
+    """A text with its values; a blank stands between Chinese and Latin characters, and not between two Chinese."""
+    made = ""
+    for literal, field, form, _ in _pieces(text):
+        made = _joined(made, literal)
+        if field is not None:
+            made = _joined(made, format(values[field], form or ""))
+    return made
+
+
+@lru_cache(maxsize=4096)
+def _pieces(text: str) -> tuple[tuple[str, str | None, str | None, str | None], ...]:
+    return tuple(Formatter().parse(text))
+
+
+def _joined(start: str, end: str) -> str:
+    if start[-1:].isascii() and start[-1:].isalnum() and _is_chinese(end[:1]):
+        return f"{start} {end}"
+    if _is_chinese(start[-1:]) and end[:1].isascii() and end[:1].isalnum():
+        return f"{start} {end}"
+    if start.endswith(" ") and _is_chinese(start[-2:-1]) and _is_chinese(end[:1]):
+        return start[:-1] + end
+    return start + end
+
+
+def _is_chinese(character: str) -> bool:
+    return "\u4e00" <= character <= "\u9fff"
 
 
 def mark(text: str) -> str:
@@ -85,6 +117,16 @@ def trn(one: str, many: str, number: int, /, **values: Any) -> str:
     """A text that depends on a number, which is put in as ``{n}``; Chinese has one form, under the key ``many``."""
     text = one if number == 1 and current() == ENGLISH else many
     return tr(text, n=f"{number:,}", **values)
+
+
+def listed(parts: Iterable[str]) -> str:
+    """Parts with commas between them."""
+    return tr(", ").join(parts)
+
+
+def with_label(label: str, text: str) -> str:
+    """``label: text``."""
+    return tr("{label}: {text}", label=label, text=text)
 
 
 def sentences(parts: Iterable[str]) -> str:

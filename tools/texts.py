@@ -28,7 +28,7 @@ def texts() -> dict[str, str]:
     found: dict[str, str] = {}
     for path in sorted(PACKAGE.rglob("*.py")):
         source = path.read_text(encoding="utf-8")
-        if "rlcompare.language" in source:
+        if "rlcompare.language" in source or path == PACKAGE / "language.py":
             found |= dict.fromkeys(_of_python(source), str(path.relative_to(PACKAGE.parent)))
     templates = resource_root("report_templates")
     for path in sorted(templates.rglob("*.j2")):

@@ -38,8 +38,8 @@ Sections = list[tuple[str, list[str], list[tuple[Any, ...]]]]
 LATE = mark("; late: mean delay behind the first rank of its group to start a collective")
 
 PHASES = mark(
-    "wall_ms is the host's time; free_ms is the device's, with the wait for a phase's first kernel, which may begin before"
-    " the phase."
+    "wall_ms is the host's time; free_ms is the device's, with the wait for a phase's first kernel, which may begin"
+    " before the phase."
 )
 
 ROWS_SHOWN = 40

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from rlcompare.language import mark, tr, trn
+from rlcompare.language import mark, tr, trn, with_label
 from rlcompare.model.diff import Finding, Value
 from rlcompare.model.words import Severity
 from rlcompare.report import quantity
@@ -96,7 +96,7 @@ def merged_views(findings: Iterable[Finding]) -> tuple[FindingView, ...]:
 def differences(findings: Iterable[Finding]) -> list[str]:
     """One short text for each key that differs, the worst first."""
     return [
-        f"{safe_text(group[0].key, 40)}: {_number(group)}" if len(group) > 1 else _difference(group[0])
+        with_label(safe_text(group[0].key, 40), _number(group)) if len(group) > 1 else _difference(group[0])
         for group in _groups(findings)
     ]
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any, TextIO
 
-from rlcompare.language import mark, tr
+from rlcompare.language import listed, mark, tr, with_label
 from rlcompare.model.diff import Diff
 from rlcompare.model.verdict import GateResult
 from rlcompare.model.words import RuleSeverity, Severity
@@ -97,10 +97,10 @@ def _lines(gate: GateView) -> Iterator[Line]:
     counts = Counter(verdict.status for verdict in gate.verdicts if not verdict.failing)
     if counts:
         words = {status: tr(_OUTCOMES[status]) if status in _OUTCOMES else status_word(status) for status in counts}
-        shown = (f"{count} {words[status]}" for status, count in sorted(counts.items()))
-        yield _entry(tr("passed"), ", ".join(shown))
+        shown = (tr("{n} {what}", n=count, what=words[status]) for status, count in sorted(counts.items()))
+        yield _entry(tr("passed"), listed(shown))
     if gate.skipped:
-        yield _entry(tr("skipped"), tr("{metrics}: nothing to judge", metrics=", ".join(gate.skipped)))
+        yield _entry(tr("skipped"), tr("{metrics}: nothing to judge", metrics=listed(gate.skipped)))
     yield from (_entry(tr("policy"), note, "caution") for note in gate.notes)
     why = tr(": {reasons}", reasons=gate.reasons) if gate.reasons else ""
     how = {"policy": gate.policy, "n": int(gate.exit_code), "why": why}
@@ -119,11 +119,11 @@ def _finding(finding: FindingView) -> Line:
     if not said or not all(side in finding.message for side in finding.sides.split(" → ")):
         said.insert(0, finding.sides)
     text = ". ".join(said)
-    return _entry(finding.word, text if text.startswith(finding.key) else f"{finding.key}: {text}", finding.tone)
+    return _entry(finding.word, text if text.startswith(finding.key) else with_label(finding.key, text), finding.tone)
 
 
 def _verdict(verdict: VerdictView) -> Line:
-    text = " ".join([f"{verdict.metric}: {verdict.text}", *(f"[{note}]" for note in _notes(verdict))])
+    text = " ".join([with_label(verdict.metric, verdict.text), *(f"[{note}]" for note in _notes(verdict))])
     message = f" · {verdict.message}" if verdict.message else ""
     return _entry(status_word(verdict.status), text + message, verdict.tone)
 

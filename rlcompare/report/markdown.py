@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from rlcompare import language
-from rlcompare.language import mark, tr, trn
+from rlcompare.language import listed, mark, tr, trn
 from rlcompare.report.findings import FindingView
 from rlcompare.report.gate_view import UNVERIFIED, GateView, severity_word, status_word
 from rlcompare.report.tables import Table, TableRow
@@ -106,7 +106,7 @@ def answer(view: ReportView) -> str:
 def causes(view: ReportView) -> Iterator[str]:
     """The first causes, and what is left: together the whole change."""
     for cause in view.causes[:CAUSES_SHOWN]:
-        amount = ", ".join(filter(None, (cause.share, cause.delta)))
+        amount = listed(filter(None, (cause.share, cause.delta)))
         yield f"{cause.number}. {prose(cause.text)} **({prose(amount)})**"
     others, left = len(view.causes) - CAUSES_SHOWN, []
     if view.more_causes:

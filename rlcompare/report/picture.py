@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rlcompare.language import listed, with_label
 from rlcompare.report.charts.chart import Chart
 from rlcompare.report.charts.waterfall import Bar, Waterfall
 from rlcompare.report.html import picture_colours
@@ -38,7 +39,7 @@ def text_of(view: ReportView) -> str:
     if chart is None:
         return ""
     shown = (f"{bar.label} {bar.value}" + (f" ({bar.share})" if bar.share else "") for bar in _bars(chart))
-    return f"{chart.title}: {', '.join(shown)}"
+    return with_label(chart.title, listed(shown))
 
 
 def _waterfall(view: ReportView) -> Chart | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rlcompare.compare.comparability import KERNELS_UNLIKE
-from rlcompare.language import tr
+from rlcompare.language import listed, tr
 from rlcompare.model.diff import Diff
 from rlcompare.model.words import Comparable, Severity
 from rlcompare.report.workload import large_differences
@@ -18,7 +18,7 @@ def status_of(diff: Diff, status: Comparable) -> tuple[Comparable, str]:
         return status, tr("The two sides must not be compared: do not trust the numbers below.")
     found = large_differences(diff)
     more = tr(", +{number} more", number=len(found) - _SHOWN) if len(found) > _SHOWN else ""
-    workload = ", ".join(found[:_SHOWN]) + more
+    workload = listed(found[:_SHOWN]) + more
     if status == Comparable.COMPARABLE:
         if not workload:
             return status, tr("The two sides are comparable.")

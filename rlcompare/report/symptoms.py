@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from rlcompare.language import tr
+from rlcompare.language import listed, tr
 from rlcompare.model.diff import ADVICE, Diff
 from rlcompare.model.words import RuleSeverity
 from rlcompare.report import quantity
@@ -24,10 +24,10 @@ def symptom_parts(diff: Diff) -> tuple[Parts, tuple[Parts, ...], str]:
     """All symptoms as parts of one entry; the same without advice, their first clauses, their keys; and their tone."""
     errors = sum(symptom.severity == RuleSeverity.ERROR for symptom in diff.symptoms)
     numbers = ((errors, "error"), (len(diff.symptoms) - errors, "warning"))
-    counts = ", ".join(count(number, noun) for number, noun in numbers if number)
+    counts = listed(count(number, noun) for number, noun in numbers if number)
     texts = [safe_text(said(symptom.text), MESSAGE_LIMIT) for symptom in diff.symptoms]
     brief = [safe_text(said(symptom.text.partition(ADVICE)[0]), MESSAGE_LIMIT) for symptom in diff.symptoms]
-    keys = ", ".join(dict.fromkeys(symptom.key.removeprefix("health.") for symptom in diff.symptoms))
+    keys = listed(dict.fromkeys(symptom.key.removeprefix("health.") for symptom in diff.symptoms))
     full, short = ((tr("{counts}: {first}", counts=counts, first=shown[0]), *shown[1:]) for shown in (texts, brief))
     named = tr("{counts}: {first}", counts=counts, first=keys)
     first = tuple(_CLAUSES.split(text)[0].rstrip(".。") for text in short)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from rlcompare.language import mark, tr, trn
+from rlcompare.language import listed, mark, sentences, tr, trn
 from rlcompare.model.diff import RUNS_OVERLAP, STEP_FREEDOM, STEP_NOISE, Delta, Row, Section
 from rlcompare.model.words import Polarity
 from rlcompare.report import quantity
@@ -246,15 +246,17 @@ def overall_table(
     )
     notes = [tr("Means over runs of the mean over ranks of the mean over steps.")]
     if not headline.startswith("time.") and any(delta.metric.startswith("time.") for delta in overall):
-        notes.append(f"{tr(OF_PROFILE)}; {tr('{metric}: unprofiled steps where available.', metric=headline)}")
+        notes.append(
+            tr("; ").join((tr(OF_PROFILE), tr("{metric}: unprofiled steps where available.", metric=headline)))
+        )
     if not judged:
         notes.append(tr(_DISAGREES))
     elif apart:
-        notes.append(tr(_APART, phases=", ".join(safe_text(name, 60) for name in sorted(apart))))
+        notes.append(tr(_APART, phases=listed(safe_text(name, 60) for name in sorted(apart))))
     tails = [value for delta in overall if delta.metric == "time.tail" for value in (delta.baseline, delta.new)]
     if any(value < 0 for value in tails if value is not None):
         notes.append(tr("A negative tail: the device finished after the host's step."))
-    return Table("overall", tr("Overall"), " ".join(notes), "", tuple(columns), rows, len(rows))
+    return Table("overall", tr("Overall"), sentences(notes), "", tuple(columns), rows, len(rows))
 
 
 def without_praise(table: Table) -> Table:

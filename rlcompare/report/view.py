@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from rlcompare import __version__
 from rlcompare.errors import ExitCode
-from rlcompare.language import mark, tr
+from rlcompare.language import listed, mark, tr
 from rlcompare.model.diff import Delta, Diff, Section, Side
 from rlcompare.model.verdict import GateResult
 from rlcompare.report import findings, quantity
@@ -332,7 +332,7 @@ def _more_causes(diff: Diff) -> str:
         return ""
     others, ends = parts_of(diff).others(CAUSES_SHOWN), ends_of(diff)
     moved = both(_moved(ends, part.delta_ms) for part in others)
-    return moved if are_times(diff) else f"{moved}, {parts_text(diff, others)}"
+    return moved if are_times(diff) else listed((moved, parts_text(diff, others)))
 
 
 def _unexplained(diff: Diff) -> str:

@@ -17,7 +17,7 @@ import pytest
 
 from rlcompare import language
 from rlcompare.cli.main import run
-from rlcompare.language import of_page, speaking, tr, trn
+from rlcompare.language import listed, of_page, speaking, tr, trn, with_label
 from rlcompare.model.diff import Diff, Finding
 from rlcompare.model.verdict import GateResult
 from rlcompare.model.words import Severity
@@ -329,6 +329,18 @@ def test_lists_and_sentences_have_chinese_marks_between_them() -> None:
         out = io.StringIO()
         print_summary(still, out)
         assert "没有明显变化：Kernel、框架算子、" in out.getvalue()
+
+
+def test_blanks_stand_between_chinese_and_latin_characters_alone() -> None:
+    with speaking("zh-CN"):
+        assert tr("On the device shown, {what} lasts {times}.", what="update_actor", times="1 ms") == (
+            "在所示设备上，update_actor 的时长为 1 ms。"
+        )
+        assert tr("On the device shown, {what} lasts {times}.", what="一个训练步", times="1 ms").startswith(
+            "在所示设备上，一个训练步的时长"
+        )
+        assert listed(("计算", with_label("基线", "1 ms"))) == "计算，基线：1 ms"
+    assert listed(("compute", with_label("baseline", "1 ms"))) == "compute, baseline: 1 ms"
 
 
 def test_an_option_chooses_the_language_of_one_command(capsys: pytest.CaptureFixture[str]) -> None:

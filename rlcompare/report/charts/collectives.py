@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rlcompare.language import sentences, tr, trn
+from rlcompare.language import listed, sentences, tr, trn, with_label
 from rlcompare.model.diff import Diff
 from rlcompare.model.pictures import SizedCollectives
 from rlcompare.model.size import in_binary_unit
@@ -125,7 +125,7 @@ def _scatter(pairs: Sequence[_Pair], moving: bool) -> Scatter:
 def _dot(one: SizedCollectives | None, x: Axis, y: Axis, shapes: dict[str, str], moving: bool) -> Dot | None:
     if one is None:
         return None
-    text = f"{safe_text(one.kind, 40)}, {side_label(one.side)}: " + ", ".join(_texts(one, moving))
+    text = with_label(listed((safe_text(one.kind, 40), side_label(one.side))), listed(_texts(one, moving)))
     rate = place(y, _bandwidth(one, moving), downwards=True)
     return Dot(place(x, size_of(one)), rate, one.side, shapes[one.kind], text)
 

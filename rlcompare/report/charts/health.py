@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from rlcompare.compare.names import unit_of
 from rlcompare.compare.replicates import counted
-from rlcompare.language import sentences, tr
+from rlcompare.language import listed, sentences, tr
 from rlcompare.model.diff import ADVICE, Diff, Row, Series
 from rlcompare.model.health import HealthRange, health_range
 from rlcompare.model.words import SIDES, EventKind, Health, SideName
@@ -292,7 +292,7 @@ def _finding(diff: Diff) -> str:
         safe_text(row["name"], _NAME) for row in rows_of(diff, "metrics") if row.get("new_health") == Health.OUTSIDE
     ]
     if outside:
-        return tr("Outside of the healthy range on the new side: {names}.", names=", ".join(outside[:_NAMED]))
+        return tr("Outside of the healthy range on the new side: {names}.", names=listed(outside[:_NAMED]))
     return tr("No sign of unstable training was found.")
 
 
@@ -306,7 +306,7 @@ def _note(courses: Mapping[str, _Courses], others: Sequence[str]) -> str:
             tr("A line is the median of the runs that count; its band reaches from the lowest to the highest.")
         )
     if others:
-        names = ", ".join(safe_text(name, _NAME) for name in others[:_NAMED])
+        names = listed(safe_text(name, _NAME) for name in others[:_NAMED])
         more = tr(" and {n} more", n=len(others) - _NAMED) if len(others) > _NAMED else ""
         texts.append(tr("Not drawn: {names}{more}.", names=names, more=more))
     return sentences(texts)

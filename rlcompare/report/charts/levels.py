@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from rlcompare.language import tr
+from rlcompare.language import listed, tr
 from rlcompare.model.diff import Diff
 from rlcompare.model.pictures import Level
 from rlcompare.model.size import in_binary_unit
@@ -209,7 +209,7 @@ def _ranks(diff: Diff, found: Sequence[Level]) -> str:
     ranks = {level.side: _rank(diff, level) for level in found}
     if len(set(ranks.values())) == 1:
         return next(iter(ranks.values()))
-    return ", ".join(tr("{rank} ({side})", rank=rank, side=side_label(side)) for side, rank in ranks.items())
+    return listed(tr("{rank} ({side})", rank=rank, side=side_label(side)) for side, rank in ranks.items())
 
 
 def _table(diff: Diff, found: Sequence[Level], text: Callable[[float], str]) -> TextTable:
@@ -217,7 +217,7 @@ def _table(diff: Diff, found: Sequence[Level], text: Callable[[float], str]) -> 
     columns = (tr("level"), tr("rank"), tr("lowest"), tr("highest"), tr("at, ms"), tr("last"))
     rows = tuple(
         (
-            f"{_WHAT[level.what]()}, {side_label(level.side)}",
+            listed((_WHAT[level.what](), side_label(level.side))),
             _rank(diff, level),
             text(min(level.values)),
             text(max(level.values)),

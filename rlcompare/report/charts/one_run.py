@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rlcompare.language import tr
+from rlcompare.language import tr, with_label
 from rlcompare.report import quantity
 from rlcompare.report.charts.chart import Chart, TextTable
 from rlcompare.text import safe_text
@@ -64,7 +64,7 @@ def account_chart(rows: Sequence[_Row]) -> Chart | None:
     for kind, time in largest:
         shown, share = quantity.quantity(time, "ms"), quantity.share(time / total)
         group = _GROUPS.get(kind, "idle")
-        part = Part(group, 0, round(LONGEST * time / longest), f"{safe_text(kind)}: {shown}")
+        part = Part(group, 0, round(LONGEST * time / longest), with_label(safe_text(kind), shown))
         meters.append(Meter(safe_text(kind), f"{shown} · {share}", (part,)))
         lines.append((safe_text(kind), shown, share))
     kind, _, share = lines[0]
@@ -92,12 +92,12 @@ def phases_chart(rows: Sequence[_Row]) -> Chart | None:
         parts, start = [], 0.0
         for column, group in _PARTS:
             if time := row[column]:
-                text = f"{_WORDS[group]()}: {quantity.quantity(time, 'ms')}"
+                text = with_label(_WORDS[group](), quantity.quantity(time, "ms"))
                 parts.append(Part(group, round(LONGEST * start / longest), round(LONGEST * time / longest), text))
                 start += time
         left = (row["wall_ms"] or 0.0) - start
         if left > 0:
-            text = f"{_WORDS['host']()}: {quantity.quantity(left, 'ms')}"
+            text = with_label(_WORDS["host"](), quantity.quantity(left, "ms"))
             parts.append(Part("host", round(LONGEST * start / longest), round(LONGEST * left / longest), text))
         name = safe_text(row["phase"])
         meters.append(Meter(name, quantity.quantity(_length(row), "ms"), tuple(parts)))

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from rlcompare.language import sentences, tr, trn
+from rlcompare.language import listed, sentences, tr, trn
 from rlcompare.model.diff import Diff
 from rlcompare.model.pictures import Pictures
 from rlcompare.model.words import SIDES, SideName
@@ -281,7 +281,7 @@ def _finding(
         )  # fmt: skip
     who = [f"{safe_text(rank, 60)} ({_on(sides)})" for rank, sides in late.items()]
     if who and len(late) <= MOST_NAMED:
-        texts.append(tr("Starts collectives last: {who}.", who=", ".join(who)))
+        texts.append(tr("Starts collectives last: {who}.", who=listed(who)))
     return sentences(texts)
 
 
@@ -332,8 +332,15 @@ def _legend(step: float) -> tuple[tuple[str, str], ...]:
 
 
 def _table(data: RankValues, lines: Sequence[Line], painter: _Painter) -> TextTable:
-    heads = [f"{column.title}, {side_label(side)} ({painter.unit})" for column in data.columns for side in SIDES]
-    paths = [tr("critical path, {side}", side=side_label(side)) + f" ({painter.unit})" for side in SIDES]
+    heads = [
+        tr("{what} ({unit})", what=listed((column.title, side_label(side))), unit=painter.unit)
+        for column in data.columns
+        for side in SIDES
+    ]
+    paths = [
+        tr("{what} ({unit})", what=tr("critical path, {side}", side=side_label(side)), unit=painter.unit)
+        for side in SIDES
+    ]
     rows = tuple(
         (
             " · ".join(filter(None, (line.name, line.members, line.mark))),

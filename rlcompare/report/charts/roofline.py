@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rlcompare.language import sentences, tr, trn
+from rlcompare.language import listed, sentences, tr, trn, with_label
 from rlcompare.model.diff import Diff, Row
 from rlcompare.model.words import SIDES, SideName
 from rlcompare.report import quantity
@@ -109,7 +109,7 @@ def _scatter(kernels: Sequence[_Kernel]) -> Scatter:
             for at, (peak, text) in enumerate(peaks, 1)
         ),
         keys=(),
-        named=tuple(f"{kernel.name}: {_line(kernel)}" for kernel in kernels[:LABELLED]),
+        named=tuple(with_label(kernel.name, _line(kernel)) for kernel in kernels[:LABELLED]),
         labels=labelled([dot for dot in latest[:LABELLED] if dot]),
     )
 
@@ -117,7 +117,7 @@ def _scatter(kernels: Sequence[_Kernel]) -> Scatter:
 def _dot(kernel: _Kernel, side: SideName, x: Axis, y: Axis) -> Dot | None:
     if side not in kernel.tflops:
         return None
-    text = f"{kernel.name}, {side_label(side)}: {_texts(kernel, side)}"
+    text = with_label(listed((kernel.name, side_label(side))), _texts(kernel, side))
     rate = place(y, kernel.tflops[side], downwards=True)
     return Dot(place(x, kernel.intensity[side]), rate, side, "circle", text)
 
@@ -130,7 +130,7 @@ def _texts(kernel: _Kernel, side: SideName) -> str:
     ]
     if side in kernel.peak_share:
         texts.insert(1, tr("{share} of the peak", share=quantity.share(kernel.peak_share[side])))
-    return ", ".join(texts)
+    return listed(texts)
 
 
 def _line(kernel: _Kernel) -> str:
@@ -146,7 +146,7 @@ def _line(kernel: _Kernel) -> str:
         texts.insert(1, tr("{share} of the peak", share=arrow(shares)))
     if len(kernel.times) == 1:
         texts.append(tr("only on the new side") if "new" in kernel.times else tr("only on the baseline"))
-    return ", ".join(texts)
+    return listed(texts)
 
 
 def _peaks(kernels: Sequence[_Kernel]) -> list[tuple[float, str]]:
@@ -163,7 +163,7 @@ def _peaks(kernels: Sequence[_Kernel]) -> list[tuple[float, str]]:
     texts = []
     for peak, sides in sorted(found, key=lambda entry: entry[0]):
         text = tr("peak {n} TFLOP/s", n=quantity.brief(peak))
-        texts.append((peak, text if len(sides) > 1 or len(found) == 1 else f"{text}, {side_label(min(sides))}"))
+        texts.append((peak, text if len(sides) > 1 or len(found) == 1 else listed((text, side_label(min(sides))))))
     return texts
 
 
@@ -215,7 +215,7 @@ def _note(rows: Sequence[Row], known: int, shown: int) -> str:
 
 def _table(kernels: Sequence[_Kernel]) -> TextTable:
     heads = ("TFLOP/s", tr("of the peak"), tr("operations per byte"), tr("time"))
-    columns = (tr("kernel"), *(f"{head}, {side_label(side)}" for side in SIDES for head in heads))
+    columns = (tr("kernel"), *(listed((head, side_label(side))) for side in SIDES for head in heads))
     rows = []
     for kernel in kernels:
         cells = [kernel.name]

@@ -16,7 +16,7 @@ from rlcompare.compare.replicates import counted, of_repetitions
 from rlcompare.compare.runs import known
 from rlcompare.compare.series import kept
 from rlcompare.gate.decision import Decision
-from rlcompare.language import sentences, tr, trn
+from rlcompare.language import listed, sentences, tr, trn, with_label
 from rlcompare.model.diff import Delta, Diff, RunEvent, RunInfo
 from rlcompare.model.verdict import Policy
 from rlcompare.model.words import SIDES, EventKind, SideName, Status
@@ -186,7 +186,7 @@ def _side_runs(diff: Diff, headline: Delta, judged: Delta, side: SideName, axis:
         if value is None or not math.isfinite(value):
             continue
         hollow = run < len(counts) and counts[run] is None
-        label = f"{_run_name(diff, side, run)}: {quantity.quantity(value, headline.unit)}"
+        label = with_label(_run_name(diff, side, run), quantity.quantity(value, headline.unit))
         dots.append(RunDot(axis.at(value), 0, label, hollow))
     dots.sort(key=lambda dot: dot.x)
     dots = [RunDot(dot.x, _LEVELS[place % len(_LEVELS)], dot.label, dot.hollow) for place, dot in enumerate(dots)]
@@ -245,7 +245,7 @@ def _left_out(diff: Diff) -> list[str]:
 
 
 def _listed(names: Sequence[str]) -> str:
-    shown = ", ".join(names[:_NAMED])
+    shown = listed(names[:_NAMED])
     return shown if len(names) <= _NAMED else tr("{names} and {n} more", names=shown, n=len(names) - _NAMED)
 
 

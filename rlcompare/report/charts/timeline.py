@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rlcompare.language import tr
+from rlcompare.language import listed, sentences, tr, with_label
 from rlcompare.model.diff import Diff
 from rlcompare.model.timeline import TIMELINE_KINDS, Timeline, TimelineSide, TimelineTask
 from rlcompare.model.words import SIDES, SideName
 from rlcompare.report.charts.axis import Tick
 from rlcompare.report.charts.chart import Chart, TextTable
 from rlcompare.report.quantity import moved, pair, quantity, share
+from rlcompare.report.sentences import named
 from rlcompare.report.sides import side_label
 from rlcompare.text import safe_text
 
@@ -133,12 +134,16 @@ def _lanes(side: TimelineSide, name: SideName, kinds: Sequence[str], longest: in
     lanes = []
     for kind in kinds:
         ns = _ns(side, kind)
-        label = f"{kind_text(kind)} · {_ms(ns)}, {share(ns / side.span_ns)}"
+        label = f"{kind_text(kind)} · {listed((_ms(ns), share(ns / side.span_ns)))}"
         lanes.append(Lane(kind, label, _path(side, side.busy_ns.get(kind, ()), longest)))
-    caption = tr("{member}, step {step}: {time}", member=safe_text(side.member), step=side.step, time=_ms(side.span_ns))
+    caption = tr(
+        "{member}, step {step}: {time}", member=safe_text(named(side.member)), step=side.step, time=_ms(side.span_ns)
+    )
     if side.calls is not None and side.calls > 1:
         caption = f"{caption} · " + tr("one call of {n}", n=side.calls)
-    spoken = f"{side_label(name)}: {caption}. " + "; ".join(lane.label for lane in lanes)
+    spoken = sentences(
+        (tr("{text}.", text=with_label(side_label(name), caption)), tr("; ").join(lane.label for lane in lanes))
+    )
     return SideLanes(name, caption, spoken, _percent(side.span_ns, longest), tuple(lanes), _marks(side, longest))
 
 
@@ -185,7 +190,7 @@ def _marks(side: TimelineSide, longest: int) -> tuple[Mark, ...]:
 
 
 def _task_text(task: TimelineTask) -> str:
-    return f"{safe_text(task.name, 80)}: {_ms(task.ns)}, {_start_text(task)}"
+    return with_label(safe_text(task.name, 80), listed((_ms(task.ns), _start_text(task))))
 
 
 def _start_text(task: TimelineTask) -> str:
@@ -222,10 +227,9 @@ def _finding(timeline: Timeline, kinds: Sequence[str]) -> str:
     if not most:
         return lasts
     texts = (f"{kind_text(kind)} {pair(_ns(baseline, kind) / 1e6, _ns(new, kind) / 1e6, 'ms')}" for kind in most)
-    told = "; ".join(texts)
-    return f"{lasts} " + (
-        tr("Grew most: {changes}.", changes=told) if delta > 0 else tr("Fell most: {changes}.", changes=told)
-    )
+    told = tr("; ").join(texts)
+    most_of_all = tr("Grew most: {changes}.", changes=told) if delta > 0 else tr("Fell most: {changes}.", changes=told)
+    return sentences((lasts, most_of_all))
 
 
 def _note(timeline: Timeline) -> str:
@@ -238,7 +242,9 @@ def _note(timeline: Timeline) -> str:
     steps = max(timeline.baseline.steps, timeline.new.steps)
     if steps == 1:
         return lanes
-    return f"{lanes} " + tr("The step shown is the one closest to the median time of {n} profiled steps.", n=steps)
+    return sentences(
+        (lanes, tr("The step shown is the one closest to the median time of {n} profiled steps.", n=steps))
+    )
 
 
 def _table(timeline: Timeline, kinds: Sequence[str]) -> TextTable:
@@ -251,7 +257,7 @@ def _table(timeline: Timeline, kinds: Sequence[str]) -> TextTable:
     for side in SIDES:
         for task in sorted(timeline.side(side).tasks[:_MOST_TASKS], key=lambda task: (-task.ns, task.start_ns)):
             time = _ms(task.ns)
-            what = f"{side_label(side)}: {safe_text(task.name)}, {_start_text(task)}"
+            what = with_label(side_label(side), listed((safe_text(task.name), _start_text(task))))
             rows.append((what, *((time, "") if side == "baseline" else ("", time)), ""))
     columns = tr("what"), tr("baseline"), tr("new"), tr("change")
     return TextTable(columns, (False, True, True, True), tuple(rows))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rlcompare.compare.overall import PATH
 from rlcompare.compare.steps_and_ranks import few_steps
-from rlcompare.language import tr
+from rlcompare.language import listed, tr
 from rlcompare.model.diff import Delta, Diff
 from rlcompare.report import quantity
 from rlcompare.report.summary.item import SummaryItem
@@ -48,7 +48,7 @@ def _in_few_steps(diff: Diff) -> tuple[str, ...]:
     names = [safe_text(name, 40) for name in few_steps(steps)]
     if not names:
         return ()
-    return (tr("mostly in {n} of {all} steps: {names}", n=len(names), all=len(steps.rows), names=", ".join(names)),)
+    return (tr("mostly in {n} of {all} steps: {names}", n=len(names), all=len(steps.rows), names=listed(names)),)
 
 
 def _memory(diff: Diff) -> tuple[str, ...]:
