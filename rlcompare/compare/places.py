@@ -73,8 +73,7 @@ def places(evidence: Evidence, basis: Basis, rest: Basis, single: Sequence[Candi
         name = kind_name(evidence, kind)
         parts = {place: part for place, part in enumerate(rest.parts) if _kind(part) == kind}
         if parts:
-            rest_of = f"The rest of {'the ' if kind == 'idle' else ''}{name}"
-            start = rest_of if _is_rest(basis, parts) else name.capitalize()
+            start = f"Other {name}" if _is_rest(basis, parts) else name.capitalize()
             names = _by_name(parts, replaced)
             delta = total(parts.values())
             sign = 1 if delta > 0 else -1

@@ -439,7 +439,7 @@ def test_computation_of_which_the_work_explains_a_part_is_not_outside_of_the_ste
     operators = tuple(replace(change, shown=1.0) for change in evidence.operators)
     causes, _ = find_causes(replace(evidence, operators=operators))
     assert [cause.what for cause in causes] == ["workload", "kind"]
-    assert causes[1].text.startswith("The rest of computation grew by 3.60 ms") and "while" not in causes[1].text
+    assert causes[1].text.startswith("Other computation grew by 3.60 ms") and "while" not in causes[1].text
 
 
 @pytest.mark.parametrize(("calls", "what"), [(20.0, "workload"), (0.0, "everything")])
