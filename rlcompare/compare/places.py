@@ -86,7 +86,7 @@ def places(evidence: Evidence, basis: Basis, rest: Basis, single: Sequence[Candi
                 types = "" if reason else _retyped(single, parts)
             changed = sum(1 for of_name in names.values() if total(of_name.values()))
             text = (
-                f"{start} {moved(delta)} per step, over {changed} names{reason}; the largest is"
+                f"{start} {moved(delta)} per step, over {changed} {_names(evidence, kind)}{reason}; the largest is"
                 f" {_shown(evidence, largest, names[largest])} ({signed(most)}){types}{clause}."
             )
             row = max(names[largest].values(), key=lambda part: (abs(part.delta), part.name)).name
@@ -120,6 +120,13 @@ def lone_phases(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
         if abs(delta) >= LEAST_LONE * abs(basis.change) and not _is_denied(evidence, phase, delta):
             text = f"Phase {short(phase)} is {'new' if new else 'gone'}: {ms(abs(delta))} per step."
             yield Candidate("phase", whole(phases[phase]), text, "phases", phase)
+
+
+def _names(evidence: Evidence, kind: str) -> str:
+    """What the names of a kind of time are of."""
+    if kind == COMPUTE:
+        return "kernels" if evidence.on_device else "operators"
+    return "operators and calls" if kind == "idle" else "collectives"
 
 
 def kind_name(evidence: Evidence, kind: str) -> str:

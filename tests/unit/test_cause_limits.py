@@ -152,7 +152,7 @@ def test_a_kernel_of_two_operators_is_replaced_by_one_of_each(of_addmm: float, r
         for found in places(evidence, basis, basis, list(computation_of(evidence, basis)))
         if str(found.text).startswith("Computation")
     )
-    assert f"over {2 if replaced else 3} names; the largest is other (+4.00 ms)" in str(computation.text)
+    assert f"over {2 if replaced else 3} kernels; the largest is other (+4.00 ms)" in str(computation.text)
 
 
 @pytest.mark.parametrize(("new", "replaced"), [(4, True), (5, False)])
@@ -350,7 +350,8 @@ def test_idle_time_over_many_names_names_the_synchronisations_too(after: float, 
     (idle,) = (found for found in places(evidence, basis, basis) if str(found.text).startswith("Time without"))
     assert (
         idle.text
-        == f"Time without kernels grew by 24.00 ms per step, over 8 names; the largest is op7 (+3.00 ms){told}"
+        == "Time without kernels grew by 24.00 ms per step, over 8 operators and calls; the largest is op7 (+3.00 ms)"
+        + told
     )
     assert bool(idle.facts) == (after > 1)
 

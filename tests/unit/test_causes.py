@@ -429,7 +429,7 @@ def test_computation_that_moves_into_the_step_did_not_grow() -> None:
     changes = kernels(*((name, 11.0, 11.0, 0.0, 0.0) for name in names))
     operators = tuple(replace(change, shown=0.0) for change in changes)
     (cause,), _ = find_causes(replace(evidence_of(account), operators=operators))
-    text = "over 9 names, as more of it runs while the host is in the step; the largest is k8 (+1.00 ms)."
+    text = "over 9 kernels, as more of it runs while the host is in the step; the largest is k8 (+1.00 ms)."
     assert cause.text.endswith(text)
 
 

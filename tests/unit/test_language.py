@@ -142,13 +142,13 @@ _SENTENCES = {
     ),
     "The work itself grew: 11 operators had more calls, 60 → 120 per step, which accounts for 4.20 ms with the time"
     " between them.": ("工作量本身增加：11 个算子每步的调用次数变多（60 → 120），连同其间的时间造成 4.20 ms 的变化。"),
-    "Computation grew by 2.00 ms per step, over 50 names, and most of it is for more calls of the same operators;"
+    "Computation grew by 2.00 ms per step, over 50 kernels, and most of it is for more calls of the same operators;"
     " the largest is Add (+1.13 ms).": (
-        "计算每步增加 2.00 ms，涉及 50 个名称，主要因为同样的算子调用次数变多；最大的是 Add（+1.13 ms）。"
+        "计算每步增加 2.00 ms，涉及 50 个 Kernel，主要因为同样的算子调用次数变多；最大的是 Add（+1.13 ms）。"
     ),
-    "Time without kernels shrank by 30.43 ms per step, over 188 names; the largest is Python code between operators"
-    " (-5.52 ms); the host calls syncStream 1 → 9 times per step.": (
-        "没有 Kernel 运行的时间每步减少 30.43 ms，涉及 188 个名称；最大的是 算子之间的 Python 代码（-5.52 ms）"
+    "Time without kernels shrank by 30.43 ms per step, over 188 operators and calls; the largest is Python code"
+    " between operators (-5.52 ms); the host calls syncStream 1 → 9 times per step.": (
+        "没有 Kernel 运行的时间每步减少 30.43 ms，涉及 188 个算子与调用；最大的是 算子之间的 Python 代码（-5.52 ms）"
         "；主机每步调用 syncStream 的次数：1 → 9。"
     ),
     "cann differs: 8.2 against 8.3; kernels and their names may differ between CANN releases.": (
