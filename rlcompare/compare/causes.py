@@ -17,7 +17,7 @@ from rlcompare.compare.communication import communication, cover_of_one_rank, st
 from rlcompare.compare.computation import computation
 from rlcompare.compare.data_types import data_types
 from rlcompare.compare.evidence import LEAST_RELATIVE, Evidence, number
-from rlcompare.compare.host_pace import host_pace
+from rlcompare.compare.host_pace import host_pace, host_pace_of_phases
 from rlcompare.compare.log_reasons import log_reasons
 from rlcompare.compare.odd_module import module_alone
 from rlcompare.compare.parts import TIMER, Basis, Candidate, basis_of, member_of
@@ -81,7 +81,7 @@ def find_causes(evidence: Evidence) -> tuple[tuple[Cause, ...], Unexplained | No
     choice.take_all(lone_phases(evidence, basis))
     common = (work, straggler, cover_of_one_rank, data_types, everything, module_alone, clock, host_pace)
     choice.take_common(kind(evidence, basis) for kind in common)
-    kinds = (computation, data_types, communication, waits, log_reasons)
+    kinds = (computation, data_types, communication, host_pace_of_phases, waits, log_reasons)
     single = [candidate for kind in kinds for candidate in kind(evidence, basis)]
     few = _of_few(evidence, choice, single) or _of_places(evidence, choice, single)
     few.take_rest(evidence, single)

@@ -110,6 +110,7 @@ def compare_runs(baseline: SideInput, new: SideInput, options: CompareOptions | 
                 rollups.rows(records.LoneLaunch),
                 rollups.rows(records.Retyped),
                 rollups.rows(records.PhaseKernels),
+                rollups.rows(records.HostTime),
                 rollups.rows(records.OddCalls),
                 log,
                 on_device=all(capture.executor != "host" for capture in captures),

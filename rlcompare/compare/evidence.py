@@ -12,6 +12,7 @@ from statistics import variance
 from rlcompare.compare.records import (
     AccountMember,
     Frequency,
+    HostTime,
     KernelFact,
     LoneLaunch,
     OddCalls,
@@ -116,6 +117,7 @@ class Evidence:
         kernel_places: rows like those of the section ``kernels``, of operators that several places launch, by place.
         lone_launches: calls of operators that one side alone runs, by the place that launches them.
         phase_kernels: the number of kernels of each phase.
+        host_times: the host's time in operators, in each phase and as a whole.
         odd_calls: the calls of each operator that take far longer than the others of their kind in the same step.
         retyped: kernels whose calls have inputs of other data types, by what launches them.
         log: what training logged of its timers and its work.
@@ -141,6 +143,7 @@ class Evidence:
     lone_launches: Sequence[LoneLaunch] = ()
     retyped: Sequence[Retyped] = ()
     phase_kernels: Mapping[str, PhaseKernels] = field(default_factory=dict)
+    host_times: Sequence[HostTime] = ()
     odd_calls: Mapping[str, OddCalls] = field(default_factory=dict)
     log: TrainingLog = field(default_factory=TrainingLog)
     lone_phases: Mapping[str, SideName] = field(default_factory=dict)
@@ -163,6 +166,7 @@ class Evidence:
         lone_launches: Sequence[LoneLaunch],
         retyped: Sequence[Retyped],
         phase_kernels: Sequence[PhaseKernels],
+        host_times: Sequence[HostTime],
         odd_calls: Sequence[OddCalls],
         log: TrainingLog,
         *,
@@ -204,6 +208,7 @@ class Evidence:
             lone_launches=lone_launches,
             retyped=retyped,
             phase_kernels={row.name: row for row in phase_kernels},
+            host_times=host_times,
             odd_calls={row.name: row for row in odd_calls},
             log=log,
             members={

@@ -145,6 +145,18 @@ class HealthLevel(NamedTuple):
     risen_steps: int
 
 
+class HostTime(NamedTuple):
+    phase: str | None
+    whole: bool
+    baseline_ns: float
+    new_ns: float
+    alike_baseline_ns: float | None
+    alike_new_ns: float | None
+    longer_ns: float
+    shorter_ns: float
+    largest_ns: float | None
+
+
 class IdleStep(NamedTuple):
     side: SideName
     run: int

@@ -622,3 +622,25 @@ def test_long_names_leave_room_for_the_time_and_can_be_told_apart(tmp_path: Path
     names = [*before.removeprefix("aten::_foreach: ").split(" + ")[:2], *after.split(" + ")[:2]]
     assert len(set(names)) == 4 and not any("native" in name for name in names)
     assert " + 2 more → " in cause.text and " + 3 more: " in cause.text
+
+
+@pytest.mark.parametrize(("phase", "where"), [(None, ""), ("update_actor", " in update_actor")])
+def test_the_pace_of_the_host_is_that_of_the_same_calls(tmp_path: Path, phase: str | None, where: str) -> None:
+    """Not of operators with other calls, nor of those that wait for the device; other phases do not count in one."""
+    made = [by_hand(tmp_path, name, 40 * MS, free=wait * MS) for name, wait in (("old", 60), ("new", 80))]
+    for store, wait, own in zip(made, (60, 80), (10, 12), strict=True):
+        for name in ("Add", "Cast", "Mul", "Sort", "Sum"):
+            store.kernel(1, name, 1, 8 * MS, phase=phase, gap_ns=wait * MS // 5)
+        in_it: dict[str, Any] = {"capture": 0, "step": 1, "phase": phase}
+        for name in "abcde":
+            store.add("r_operator", **in_it, name=f"aten::{name}", calls=8, host_self_ns=own * MS)
+        store.add("r_operator", **in_it, name="aten::f", calls=own, host_self_ns=own * MS // 4)
+        store.add("r_account", **in_it, device_id=0, kind="sync", subject="aten::item", pieces=1, ns=1)
+        store.add("r_operator", **in_it, name="aten::item", calls=8, host_self_ns=(22 - own) * 9 * MS)
+        if phase:
+            store.add("r_operator", **{**in_it, "phase": "reward"}, name="aten::a", calls=own, host_self_ns=90 * MS)
+    (cause,) = causes(*made).causes
+    assert cause.text == (
+        f"The host takes 20 % longer for the same calls{where}, as on a busier CPU:"
+        " the time the device waits for it grew by 20.00 ms per step."
+    )

@@ -11,7 +11,7 @@ from rlcompare.compare.causes import find_causes
 from rlcompare.compare.evidence import Evidence
 from rlcompare.compare.parts import Candidate, basis_of
 from rlcompare.compare.places import places
-from rlcompare.compare.records import PhaseKernels
+from rlcompare.compare.records import HostTime, PhaseKernels
 from rlcompare.model.diff import Row
 from tests.unit.test_causes import Account, evidence_of
 
@@ -19,26 +19,27 @@ from tests.unit.test_causes import Account, evidence_of
 Operators = Mapping[str, tuple[float, float, float, float]]
 
 
-def with_operators(account: Account, operators: Operators) -> Evidence:
+def with_operators(account: Account, operators: Operators, phase: str | None = None) -> Evidence:
+    """``phase``: the phase in which they are; else as a whole."""
     evidence = evidence_of(account)
     rows: list[Row] = [
-        {
-            "name": name,
-            "baseline_host_self_ms": old,
-            "new_host_self_ms": new,
-            "baseline_calls": old_calls,
-            "new_calls": new_calls,
-        }
-        for name, (old, new, old_calls, new_calls) in operators.items()
+        {"name": name, "baseline_calls": values[2], "new_calls": values[3]} for name, values in operators.items()
     ]
     section = replace(evidence.sections["operators"], rows=tuple(rows))
-    return replace(evidence, sections={**evidence.sections, "operators": section})
+    alike = [values for values in operators.values() if values[2] == values[3]]
+    old, new, alike_old, alike_new = (
+        1e6 * sum(values[side] for values in of) for of in (operators.values(), alike) for side in (0, 1)
+    )
+    longer, shorter = (1e6 * sum(v[0] for v in alike if sign * (v[1] - v[0]) > 0) for sign in (1, -1))
+    largest = 1e6 * max((abs(v[1] - v[0]) for v in alike), default=0.0)
+    time = HostTime(phase, phase is None, old, new, alike_old, alike_new, longer, shorter, largest)
+    return replace(evidence, sections={**evidence.sections, "operators": section}, host_times=(time,))
 
 
-def waiting(more: float) -> Account:
+def waiting(more: float, phase: str | None = None) -> Account:
     """A step of 100 ms, 60 of which wait for five operators of the host and for Python."""
-    account: Account = {("operator", None, f"aten::{name}"): (10.0, 10.0 + more / 6) for name in "abcde"}
-    return account | {("python", None, "python"): (10.0, 10.0 + more / 6), ("compute", None, "k"): (40.0, 40.0)}
+    account: Account = {("operator", phase, f"aten::{name}"): (10.0, 10.0 + more / 6) for name in "abcde"}
+    return account | {("python", phase, "python"): (10.0, 10.0 + more / 6), ("compute", phase, "k"): (40.0, 40.0)}
 
 
 def operators(factor: float, *, calls: float = 8.0, first: float | None = None) -> Operators:
@@ -52,7 +53,7 @@ def test_a_host_that_takes_another_time_for_the_same_calls_is_one_cause(factor: 
     (cause,), unexplained = find_causes(with_operators(waiting(more), operators(factor)))
     assert cause.what == "host_pace" and cause.delta_ms == pytest.approx(more)
     assert cause.text == (
-        f"The host takes 20 % {'longer' if factor > 1 else 'less time'} for the same calls, as where its CPU is {word}:"
+        f"The host takes 20 % {'longer' if factor > 1 else 'less time'} for the same calls, as on a {word} CPU:"
         f" the time the device waits for it {'grew' if factor > 1 else 'shrank'} by 20.00 ms per step."
     )
     assert unexplained is not None and unexplained.share == pytest.approx(0.0)
@@ -65,12 +66,21 @@ def test_a_host_that_takes_another_time_for_the_same_calls_is_one_cause(factor: 
         (20.0, operators(1.0, first=2.0)),  # one operator
         (20.0, operators(1.03)),  # the device waits for something else
         (40.0, operators(1.2)),
-        (8.0, operators(1.2)),  # the host was ahead
+        (4.0, operators(1.2)),  # the host was ahead
     ],
 )
 def test_a_longer_wait_is_not_the_pace_of_the_host(more: float, found: Operators) -> None:
     causes, _ = find_causes(with_operators(waiting(more), found))
     assert causes and "host_pace" not in {cause.what for cause in causes}
+
+
+def test_the_pace_of_the_host_may_change_in_one_phase_alone() -> None:
+    account = waiting(20.0, "backward") | {("operator", "forward", "aten::f"): (60.0, 55.0)}
+    (cause, _), _ = find_causes(with_operators(account, operators(1.2), "backward"))
+    assert cause.text == (
+        "The host takes 20 % longer for the same calls in backward, as on a busier CPU:"
+        " the time the device waits for it grew by 20.00 ms per step."
+    )
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ CREATE TABLE IF NOT EXISTS c_operator (
     run INTEGER NOT NULL,
     capture INTEGER NOT NULL,
     whole BOOLEAN NOT NULL,   -- TRUE: a sum over all steps of the capture
+    phase VARCHAR,
     name VARCHAR,
     calls BIGINT,
     host_self_ns BIGINT,
@@ -20,7 +21,7 @@ INSERT INTO c_operator
 WITH stepless AS (
     SELECT capture FROM store.r_operator GROUP BY capture HAVING count(step) = 0
 )
-SELECT c.side, c.run, c.capture, s.step IS NULL, 
+SELECT c.side, c.run, c.capture, s.step IS NULL, r.phase,
        own_or_others(known_as(r.name), is_head(known_as(r.name))), sum(r.calls), sum(r.host_self_ns), sum(r.host_total_ns),
        sum(r.device_self_ns), sum(r.device_total_ns),
        bool_or(r.min_ns IS NULL)
