@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from rlcompare import __version__
+from rlcompare.compare.short_names import shortened
 from rlcompare.errors import ExitCode
 from rlcompare.language import listed, mark, tr
 from rlcompare.model.diff import Delta, Diff, Section, Side
@@ -63,6 +64,9 @@ METRICS_LIMIT = 1_000
 
 CAUSES_SHOWN = 2
 """Causes that the first screen names; the others follow on request."""
+
+_ROW_LENGTH = 80
+"""Characters of the name of a cause's row in its link."""
 
 _FAILED: dict[int, str] = {
     ExitCode.INCONCLUSIVE: mark("not decided"),
@@ -314,7 +318,7 @@ def _causes(diff: Diff, marks: Marks, rows: int) -> tuple[CauseView, ...]:
             delta=_moved(ends, cause.delta_ms),
             section=cause.section if cause.section in shown else "",
             section_title=title_of(cause.section) if cause.section in shown else "",
-            row=safe_text(cause.row),
+            row=safe_text(shortened(cause.row, _ROW_LENGTH)),
             anchors=anchors_of(marks, number, rows),
         )
         for number, (cause, part) in enumerate(zip(diff.causes, parts_of(diff).causes, strict=True), 1)

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from rlcompare.compare.parts import COMMUNICATION, COMPUTE
+from rlcompare.compare.short_names import shortened
 from rlcompare.language import sentences, tr, trn
 from rlcompare.model.diff import Cause, Delta, Diff, Row
 from rlcompare.report import quantity
@@ -228,12 +229,14 @@ def _numbered(bar: Bar) -> str:
 def name_of(cause: Cause) -> str:
     """A cause in a few words: its row, or what kind of cause it is. A sum over many names has none of theirs."""
     words = _words().get(cause.what)
+    if cause.what == "host_pace" and cause.row:
+        words = tr("pace of the host in {phase}", phase=safe_text(cause.row, _OF_MANY))
     rows = [row for row in cause.rows if row["kind"] is not None]  # without the sum of those that are not listed
     if len({row["name"] for row in rows}) > 1:
         words = _words_of_many(cause, rows) or words
     elif cause.what == "communication" and cause.section == "collectives":
         words = ""  # the kind of collective
-    return words or safe_text(cause.row, _NAME) or safe_text(cause.what.replace("_", " "), _NAME)
+    return words or safe_text(shortened(cause.row, _NAME), _NAME) or safe_text(cause.what.replace("_", " "), _NAME)
 
 
 def _words_of_many(cause: Cause, rows: Sequence[Row]) -> str:
@@ -241,7 +244,11 @@ def _words_of_many(cause: Cause, rows: Sequence[Row]) -> str:
     if cause.what == "operator":
         return tr("operators on the host")
     if cause.what == "replaced":
-        return tr("{name} and {n} more", name=safe_text(cause.row, _OF_MANY), n=len({row["name"] for row in rows}) - 1)
+        return tr(
+            "{name} and {n} more",
+            name=safe_text(shortened(cause.row, _OF_MANY), _OF_MANY),
+            n=len({row["name"] for row in rows}) - 1,
+        )
     if cause.what != "kind":
         return ""
     if kinds <= {COMPUTE}:
@@ -259,6 +266,7 @@ def _words() -> dict[str, str]:
         "frequency": tr("clock frequency"),
         "data_types": tr("other data types"),
         "compute": tr("computation as a whole"),
+        "host_pace": tr("pace of the host"),
         "communication": tr("communication"),
         "lost_overlap": tr("lost overlap"),
         "waiting": tr("waiting for other ranks"),
