@@ -12,6 +12,7 @@ from rlcompare.compare.inputs import CompareOptions, SideInput
 from rlcompare.compare.outlasting import outlasting_found
 from rlcompare.compare.overall import headline_of, overall_metrics, profile_headline, rank_headline
 from rlcompare.compare.pictures import make_pictures
+from rlcompare.compare.profiled import opposite_profiles
 from rlcompare.compare.quality import quality_findings
 from rlcompare.compare.replicates import copies_found, same_found, with_replicates
 from rlcompare.compare.rollups import Rollups
@@ -141,6 +142,7 @@ def compare_runs(baseline: SideInput, new: SideInput, options: CompareOptions | 
                     *copies_found(rollups.copies),
                     *apart,
                     *outlasting_found(by_name),
+                    *opposite_profiles(by_name.get(headline), by_name.get(profile)),
                     *order_findings(sides, by_name.get(headline)),
                     *lone,
                 ],

@@ -187,7 +187,7 @@ class Evidence:
         """
         metrics = {delta.metric: delta for delta in overall}
         return cls(
-            headline=_in_ms(metrics.get(headline)),
+            headline=in_ms(metrics.get(headline)),
             profile=metrics.get(profile),
             metrics=metrics,
             sections=sections,
@@ -319,7 +319,7 @@ def faster_side(time: Delta) -> float:
     return min((abs(value) for value in (time.baseline, time.new) if value is not None), default=0.0)
 
 
-def _in_ms(delta: Delta | None) -> Delta | None:
+def in_ms(delta: Delta | None) -> Delta | None:
     """Converts training's own times, which are in seconds."""
     if delta is None or delta.unit != "s":
         return delta

@@ -12,6 +12,7 @@ from rlcompare.compare.findings import SHOWN, finding_of, listed, where
 from rlcompare.compare.inputs import SideInput
 from rlcompare.compare.overall import SPEED
 from rlcompare.compare.partly_measured import of_some_ranks, of_some_runs, partly_known, untimed
+from rlcompare.compare.profiled import slow_profiles
 from rlcompare.compare.rollups import Rollups
 from rlcompare.compare.runs import known
 from rlcompare.compare.training import profiled_steps
@@ -76,6 +77,7 @@ def quality_findings(
     for sample in speed:
         made += _uneven_times(sample, given, events, series.get((sample.side, sample.run)))
     made += [_slow(sample, given) for sample in speed if sample.grade]
+    made += slow_profiles(speed, rollups.rows(records.ProfiledTimer), given)
     made += untimed(rollups.rows(records.GroupOfCaptures))
     made += _summed(speed, given)
     made += _without_phases(speed, rollups.rows(records.TrainingPhase), given)

@@ -9,6 +9,7 @@ import pytest
 from rlcompare.compare import RunStore, SideInput
 from rlcompare.gate import judge
 from rlcompare.model.diff import Diff
+from rlcompare.model.digits import grouped
 from rlcompare.model.verdict import Policy, Rule
 from rlcompare.model.words import EvidenceMode
 from rlcompare.report.terminal import summary_lines
@@ -313,3 +314,41 @@ def test_a_run_of_which_each_step_lacks_a_timer_has_no_phases(tmp_path: Path) ->
             store.add("metric", step=step, name=f"timing_s/{timer}", value=value, source="file", profiled=False)
     path = store.done()
     assert phases(compared(path, path)) == {}
+
+
+@pytest.mark.parametrize(
+    ("plain", "profiled", "expected"),
+    [
+        ((10.0, 11.0), (14.0, 14.5), []),
+        ((10.0, 11.0), (16.0, 16.4), ["slow_profile"]),
+        ((10.0, 11.0), (30.0, 16.0), ["opposite_profile", "slow_profile"]),
+        ((10.0, 10.2), (13.0, 12.0), []),  # as two runs of one setting differ
+    ],
+)
+def test_profiled_steps_that_tell_another_time_than_plain_ones_are_said(
+    tmp_path: Path, plain: tuple[float, float], profiled: tuple[float, float], expected: list[str]
+) -> None:
+    """Step 5 ran under the profiler; training timed all steps."""
+    stores = []
+    for name, normal, slow in zip(("old", "new"), plain, profiled, strict=True):
+        store = RollupStore(tmp_path / f"{name}.duckdb").capture().step(5, wall=int(slow * 1e9))
+        store.time(5, int(slow * 1e9), step_ns=int(slow * 1e9)).kernel(5, "MatMul", 2, int(slow * 1e9))
+        for step in range(1, 6):
+            value = slow if step == 5 else normal
+            store.add("metric", step=step, name="timing_s/step", value=value, source="file", profiled=step == 5)
+        stores.append(store.done())
+
+    quality = compared(*stores).quality
+
+    told = {finding.key: finding.message for finding in quality if finding.key.endswith("_profile")}
+    assert list(told) == expected
+    if "slow_profile" in told:
+        times = grouped(profiled[0] / plain[0], 1)
+        assert told["slow_profile"].startswith(
+            f"Baseline: a profiled step takes {times} times as long as a plain one ("
+        )
+    if "opposite_profile" in told:
+        assert told["opposite_profile"] == (
+            "time.step of the profiled steps shrank by 14.00 s, although timing_s/step of the plain ones grew by"
+            " 1.00 s: the profile does not show this change."
+        )
