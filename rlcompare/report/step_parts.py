@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from rlcompare.compare.overall import OUTSIDE, PATH
 from rlcompare.language import mark, tr
@@ -20,6 +20,12 @@ _DEVICE_PARTS = (
 _OF_HOST = ("time.preparing", "time.tail")
 """Parts of the host's step that are outside of the device's span."""
 
+_TIME_PARTS = {
+    "time.step": (*_DEVICE_PARTS[1:3], ("time.step_free", mark("the rest"))),
+    "time.device_span": _DEVICE_PARTS[1:4],
+}
+"""What each time of a profiled step is the sum of."""
+
 _KINDS = {
     "compute": "compute",
     "wait": "exposed communication",
@@ -36,22 +42,37 @@ def parts_of_step(diff: Diff) -> tuple[str, Sequence[Row]]:
     phases = rows_of(diff, "phases")
     if len([row for row in phases if row.get("name") != OUTSIDE]) > 1:
         return mark("phases"), phases
+    of_host = diff.headline == "time.step"
+    return mark("parts"), _rows_of_times(diff, [part for part in _DEVICE_PARTS if of_host or part[0] not in _OF_HOST])
+
+
+def kinds_of_time(diff: Diff) -> Sequence[Row]:
+    """What a profiled step consists of whatever its phases are: compute, exposed communication and the rest.
+
+    Not the parts of the rest: a device that works on after the step has less before the first task and more after the
+    last. None if the profile did not time the headline.
+    """
+    if diff.headline == PATH:
+        return _parts_of_path(whole_rows_of(diff, "path"), by_phase=False)[1]
+    return _rows_of_times(diff, _TIME_PARTS.get(diff.headline, ()))
+
+
+def _rows_of_times(diff: Diff, parts: Iterable[tuple[str, str]]) -> Sequence[Row]:
+    """Rows of overall metrics, as far as a side knows them, by their names."""
     rows: list[Row] = []
-    for metric, name in _DEVICE_PARTS:
+    for metric, name in parts:
         delta = diff.metric(metric)
-        if metric in _OF_HOST and diff.headline != "time.step":
-            continue
         if delta is not None and (delta.baseline is not None or delta.new is not None):
             sides: Row = {"baseline": delta.baseline, "new": delta.new}
             rows.append(
                 {"name": tr(name), "presence": Presence.BOTH, **sides, "delta": delta.delta, "ratio": delta.ratio}
             )
-    return mark("parts"), rows
+    return rows
 
 
-def _parts_of_path(rows: Sequence[Row]) -> tuple[str, Sequence[Row]]:
+def _parts_of_path(rows: Sequence[Row], by_phase: bool = True) -> tuple[str, Sequence[Row]]:
     """The critical path by phase, else by what the device did."""
-    phased = len({row.get("phase") for row in rows} - {None, OUTSIDE}) > 1
+    phased = by_phase and len({row.get("phase") for row in rows} - {None, OUTSIDE}) > 1
     sums: dict[str, list[float]] = {}
     for row in rows:
         name = str(row.get("phase") or OUTSIDE) if phased else tr(_KINDS.get(str(row.get("kind")), "free"))

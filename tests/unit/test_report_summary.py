@@ -191,6 +191,39 @@ def test_parts_that_offset_each_other(deltas: tuple[float, float], said: str) ->
     assert text(diff, "cause") == f"no change to explain{offset}"
 
 
+@pytest.mark.parametrize(
+    ("compute", "free", "said"),
+    [
+        (
+            30.0,
+            -10.0,
+            "compute +30.0 ms (+60.0 %), exposed communication -19.0 ms (-23.8 %), the rest -10.0 ms (-14.3 %)",
+        ),
+        (7.0, -6.5, ""),  # of 200 ms, runs differ by 8
+    ],
+)
+def test_kinds_of_time_that_offset_each_other_in_all_phases(compute: float, free: float, said: str) -> None:
+    base = diff_examples.identical()
+    exposed = 1.0 - compute - free
+    overall = (
+        metric("time.step", 200.0, 201.0),
+        metric("time.compute", 50.0, 50.0 + compute),
+        metric("time.exposed_comm", 80.0, 80.0 + exposed),
+        metric("time.step_free", 70.0, 70.0 + free),
+        metric("time.preparing", 5.0, 45.0),  # the device works on after the step: what it has less is the tail
+        metric("time.tail", 10.0, -30.0),
+    )
+    phases: tuple[Row, ...] = tuple(
+        {"name": name, "presence": "both", "baseline": 100.0, "new": 100.5, "delta": 0.5, "ratio": 1.005}
+        for name in ("forward", "backward")
+    )
+    sections = {**base.sections, "phases": replace(base.sections["phases"], rows=phases)}
+    offset = f" · Parts offset each other: {said}" if said else ""
+    for made in (sections, base.sections):
+        diff = replace(base, headline="time.step", overall=overall, sections=made)
+        assert text(diff, "cause") == f"no change to explain{offset}"
+
+
 def test_parts_of_a_marked_step_include_the_host_before_and_after_the_device() -> None:
     overall = (
         metric("time.step", 100.0, 130.0),

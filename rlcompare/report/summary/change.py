@@ -17,7 +17,7 @@ from rlcompare.report import quantity
 from rlcompare.report.run_events import event_parts
 from rlcompare.report.sentences import said
 from rlcompare.report.shares import part_of_change, part_text, parts_of, parts_text
-from rlcompare.report.step_parts import number_of, parts_of_step
+from rlcompare.report.step_parts import kinds_of_time, number_of, parts_of_step
 from rlcompare.report.summary.item import SummaryItem
 from rlcompare.report.tone import tone_of
 from rlcompare.text import safe_text
@@ -46,14 +46,20 @@ def cause_item(diff: Diff, headline: Delta | None) -> SummaryItem:
 
 
 def _opposite_parts(diff: Diff, headline: Delta | None) -> tuple[str, ...]:
-    """The parts of a step that hardly changed which grew and shrank most, if both are more than runs differ by."""
-    step = max(_size(headline), default=0.0)
-    moved = [(number_of(row.get("delta")), row) for row in parts_of_step(diff)[1]]
-    least, most = (pick(moved, key=lambda one: one[0], default=(0.0, {})) for pick in (min, max))
-    if step <= 0 or most[0] <= RUN_NOISE * step or least[0] >= -RUN_NOISE * step:
-        return ()
-    parts = [_part(row, _size(headline)) for _, row in sorted((least, most), key=lambda one: -abs(one[0]))]
-    return (tr("Parts offset each other: {part}, {part1}", part=parts[0], part1=parts[1]),)
+    """The parts of a step that hardly changed which made up for each other, by more than runs differ.
+
+    The two phases that grew and shrank most, else all kinds of time: phases may hide that one made up for another.
+    """
+    least = RUN_NOISE * max(_size(headline), default=0.0)
+    label, parts = parts_of_step(diff)
+    phases = sorted(parts if label == "phases" else (), key=lambda row: number_of(row.get("delta")))
+    for rows in ([*phases[:1], *phases[-1:]], kinds_of_time(diff)):
+        moved = [number_of(row.get("delta")) for row in rows]
+        if 0 < least < min(sum(size for size in moved if size > 0), sum(-size for size in moved if size < 0)):
+            ordered = sorted(rows, key=lambda row: -abs(number_of(row.get("delta"))))
+            first, *others = (_part(row, _size(headline)) for row in ordered if number_of(row.get("delta")))
+            return (tr("Parts offset each other: {part}, {part1}", part=first, part1=", ".join(others)),)
+    return ()
 
 
 def _may_be_luck(headline: Delta | None) -> str:
