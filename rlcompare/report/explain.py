@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import shlex
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
+from math import fsum
 
 from rlcompare.compare.overall import PATH
+from rlcompare.compare.parts import OVERLAPPED
 from rlcompare.compare.waits import words_of
 from rlcompare.language import mark, tr
 from rlcompare.model.diff import Cause, Delta, Diff, Row, Side, Value
 from rlcompare.report import quantity
 from rlcompare.report.sentences import named, said
 from rlcompare.report.shares import are_times, part_of_change, parts_of
+from rlcompare.report.step_parts import number_of, whole_rows_of
 from rlcompare.report.table import table_lines
+from rlcompare.report.tables import title_of
 from rlcompare.text import pad, safe_text
 
 _QUERIES = (
@@ -38,7 +43,11 @@ COLUMNS = (
 )
 """Of the rows of a cause."""
 
+SMALL = 0.01
+"""Rows that hold less than this part of what no cause explains are not listed."""
+
 _MOST_FILES = 8
+_MOST_ROWS = 8
 _LABEL = 9
 
 
@@ -108,7 +117,11 @@ def _name(row: Row) -> Value:
 
 def sum_of(diff: Diff, cause: Cause) -> str:
     """A sentence on the sum of the rows."""
-    summed = quantity.signed_quantity(cause.delta_ms, "ms")
+    return _sum(diff, cause.delta_ms)
+
+
+def _sum(diff: Diff, delta_ms: float) -> str:
+    summed = quantity.signed_quantity(delta_ms, "ms")
     return tr("The last column sums to {sum}. Times are in ms {per}.", sum=summed, per=_per(diff))
 
 
@@ -135,8 +148,8 @@ def _key(row: Row) -> tuple[Value, Value, Value]:
 
 def _from(diff: Diff, cause: Cause) -> Iterator[str]:
     if not cause.rows:
-        where = {"section": cause.section, "row": safe_text(cause.row)}
-        yield f"{_label(tr('evidence'))} {tr('section {section} of the report, row {row}', **where)}"
+        where = {"title": title_of(cause.section), "row": safe_text(cause.row)}
+        yield f"{_label(tr('evidence'))} {tr('“{title}” in the report, row {row}', **where)}"
         return
     query, table, condition = origin_of(diff, cause)
     yield _query(query, table)
@@ -215,21 +228,72 @@ def _path(runs: Sequence[str], capture: Row) -> str:
     return runs[place]
 
 
-def _unexplained(diff: Diff) -> list[str] | None:
+def _unexplained(diff: Diff) -> list[str]:
     left = parts_of(diff).unexplained
     if left is None:
-        return None
+        return [tr("There is no change to explain.")]
     found = part_of_change(diff, left)
     if not are_times(diff):
         found = tr("{part}, {time}", part=found, time=quantity.signed_quantity(left.delta_ms, "ms"))
+    head = [tr("unexplained: {part} {per}", part=found, per=_per(diff)), tr("What the causes leave of the change.")]
+    section = _divided(diff, left.delta_ms)
+    if section is None:
+        return [*head, tr("What was measured does not divide it.")]
+    columns = [tr(column) for column in (*COLUMNS[:-1], mark("not in a cause"))]
     return [
-        tr("unexplained: {part} {per}", part=found, per=_per(diff)),
-        tr(
-            "What remains of the change without the causes. It is spread over rows that are each too small to name, or"
-            " was\nnot measured: see the section {section} of the report.",
-            section=_section(diff),
-        ),
+        *head,
+        "",
+        *table_lines(columns, _rows_left(diff, section, left.delta_ms), thousands=True),
+        _sum(diff, left.delta_ms),
+        tr("All rows: “{title}” in the report.", title=title_of(section)),
     ]
+
+
+def _divided(diff: Diff, left: float) -> str | None:
+    """The section whose rows sum to the change that the causes and what they leave are parts of; None if none does."""
+    change = left + fsum(cause.delta_ms for cause in diff.causes)
+    sections = [_section(diff)] if diff.causes else [account_of(diff), "phases"]
+    for section in sections:
+        known = [delta for row in _parts(diff, section) if quantity.is_number(delta := row.get("delta"))]
+        if known and abs(fsum(known) - change) <= OVERLAPPED * abs(change):
+            return section
+    return None
+
+
+def _parts(diff: Diff, section: str) -> Sequence[Row]:
+    """The rows of a section that sum to its change: of phases, those of their whole time."""
+    rows = whole_rows_of(diff, section)
+    if section != "phases":
+        return rows
+    return [{**row, "kind": "timer", "phase": row.get("name")} for row in rows if row.get("kind", "wall") == "wall"]
+
+
+def _rows_left(diff: Diff, section: str, left: float) -> list[tuple[Value, ...]]:
+    """The largest rows as far as no cause holds them, and the sum of all others; columns as ``COLUMNS``.
+
+    Of a cause with very many rows, the smallest are known as a sum: rows that may be among them are not told apart.
+    """
+    of_causes = [row for cause in diff.causes for row in cause.rows]
+    held: dict[tuple[Value, ...], float] = defaultdict(float)
+    for row in of_causes:
+        held[_part_key(row, section)] += number_of(row.get("delta_ms"))
+    cut = [cause.rows[-2] for cause in diff.causes if len(cause.rows) > 1 and cause.rows[-1].get("name") is None]
+    least = max((abs(number_of(row.get("delta_ms"))) for row in cut), default=0.0)
+    parts = [(row, number_of(row.get("delta")) - held[_part_key(row, section)]) for row in _parts(diff, section)]
+    able = sorted((part for part in parts if part[0].get("name") is not None), key=lambda part: -abs(part[1]))
+    most = [(row, size) for row, size in able if abs(size) > max(least, SMALL * abs(left))][:_MOST_ROWS]
+    table: list[tuple[Value, ...]] = [
+        (*_key(row), row.get("baseline"), row.get("new"), row.get("delta"), size) for row, size in most
+    ]
+    rest = left - fsum(size for _, size in most)
+    if len(parts) > len(most):
+        table.append((None, None, tr("(all others)"), None, None, None, rest))
+    return table
+
+
+def _part_key(row: Row, section: str) -> tuple[Value, ...]:
+    """What finds a part in its section: a phase by its name, as causes may hold timers inside it."""
+    return (row.get("phase"),) if section == "phases" else _key(row)
 
 
 def _metric(diff: Diff, metric: Delta) -> list[str]:
