@@ -49,24 +49,27 @@ def summary_of(
         return f"The sides must not be compared: {keys} differs. {advice}."
     failed = _with(verdicts, FAILED, RuleSeverity.ERROR)
     warned = _with(verdicts, FAILED, RuleSeverity.WARN)
-    open_ones = [verdict for verdict in verdicts if verdict.status in OPEN]
+    undecided, unwarned = (_with(verdicts, OPEN, severity) for severity in (RuleSeverity.ERROR, RuleSeverity.WARN))
     parts = []
     if failed:
         parts.append(f"{_rules(failed)} of {_extent(verdicts, 'failed')}: {_by_status(failed)}.")
     elif not verdicts:
         parts.append(_nothing(policy))
-    elif open_ones and policy.on_inconclusive == OnInconclusive.FAIL:
+    elif undecided and policy.on_inconclusive == OnInconclusive.FAIL:
         parts.append(f"The evidence is inconclusive ({_extent(verdicts)}).")
     else:
         parts.append(f"Nothing failed ({_extent(verdicts)}).")
-    if open_ones:
-        words = " or ".join(dict.fromkeys(verdict.status.replace("_", " ") for verdict in open_ones))
-        parts.append(f"{len(open_ones)} {words}: {_names(open_ones)}.")
+    for found, of_rules in ((undecided, ""), (unwarned, ", of rules that only warn")):
+        if found:
+            words = " or ".join(dict.fromkeys(verdict.status.replace("_", " ") for verdict in found))
+            parts.append(f"{len(found)} {words}{of_rules}: {_names(found)}.")
+    if undecided and policy.on_inconclusive != OnInconclusive.FAIL:
+        parts.append(f'The policy lets what is not decided pass: on_inconclusive = "{policy.on_inconclusive}".')
     if HEADLINE in skipped:
         parts.append("The step was not judged: neither side has a step time.")
     if warned:
         parts.append(f"{_count(len(warned), 'warning')}: {_by_status(warned)}.")
-    if any(verdict.unit in ("ms", "s") for verdict in (*failed, *warned, *open_ones)):
+    if any(verdict.unit in ("ms", "s") for verdict in (*failed, *warned, *undecided, *unwarned)):
         parts.append(work_text(diff))
     return " ".join(filter(None, parts))
 

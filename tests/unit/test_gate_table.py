@@ -228,6 +228,17 @@ def test_presets(found: Diff, codes: tuple[int, int, int]) -> None:
         ("regressed missing", "error warn", "1 of 2 rules failed: first regressed. 1 warning: second missing."),
         ("pass improved", "error error", "Nothing failed (2 rules)."),
         ("inconclusive pass", "error error", "The evidence is inconclusive (2 rules). 1 inconclusive: first."),
+        (
+            "inconclusive pass",
+            "warn error",
+            "Nothing failed (2 rules). 1 inconclusive, of rules that only warn: first.",
+        ),
+        (
+            "inconclusive inconclusive",
+            "error warn",
+            "The evidence is inconclusive (2 rules). 1 inconclusive: first."
+            " 1 inconclusive, of rules that only warn: second.",
+        ),
     ],
 )
 def test_the_summary_tells_missing_and_regressed_apart(statuses: str, severities: str, said: str) -> None:
@@ -235,6 +246,16 @@ def test_the_summary_tells_missing_and_regressed_apart(statuses: str, severities
     rules = [limit(name, kind) for name, kind in zip(names, kinds, strict=True)]
     first, second = statuses.split()
     assert judge(two(first, second), policy(*rules)).summary == said
+
+
+def test_the_summary_says_why_what_is_not_decided_passes() -> None:
+    rules = [limit(name) for name in ("first", "second")]
+    result = judge(two("inconclusive", "pass"), replace(policy(*rules), on_inconclusive=OnInconclusive.WARN))
+    assert result.exit_code == 0
+    assert result.summary == (
+        "Nothing failed (2 rules). 1 inconclusive: first."
+        ' The policy lets what is not decided pass: on_inconclusive = "warn".'
+    )
 
 
 def test_rules_and_verdicts_are_counted_apart() -> None:
