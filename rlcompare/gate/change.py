@@ -113,6 +113,8 @@ class Case:
         notes = [self.work.note if self.work else ""]
         if not (certain or by_limits):
             notes.append(text.interval(decision, delta))
+            if notes[-1] and odds.shared > 1 and delta.metric == self.diff.headline:  # else that of a diff's answer
+                notes[-1] += f", as {odds.shared} metrics share the odds"
         at_work = f" {self.work.text}" if self.work else ""
         of_means = self._of_means(decision)
         if of_means:
@@ -210,7 +212,7 @@ def _corrected(cases: dict[int, Case], odds: Odds) -> dict[int, Verdict]:
     made: dict[int, Verdict] = {}
     left = dict(cases)
     while left:
-        shared = replace(odds, false_alarm=odds.false_alarm / len(left))
+        shared = replace(odds, false_alarm=odds.false_alarm / len(left), shared=len(left))
         found = {number: case.verdict(shared) for number, case in left.items()}
         failed = {number: verdict for number, verdict in found.items() if verdict.status == Status.REGRESSED}
         made |= failed or found

@@ -136,6 +136,8 @@ def _decided(
     if polarity != Polarity.NEUTRAL and judged.exceeds(other.change, -worse) and other.low > 0:
         shown = other if worse == -1 else _turned(other)
         return Decision(Status.IMPROVED, shown, is_relative, other.low_measured)
+    if polarity != Polarity.NEUTRAL and found.high < 0:  # for the better: its near end is as sure as of a failure
+        shown = other if worse == -1 else _turned(other)
     far = [found.high] if polarity != Polarity.NEUTRAL else [found.high, other.high]
     if all(judged.is_within_twice(end) for end in far):
         return Decision(Status.PASS, shown, is_relative, found.high_measured)

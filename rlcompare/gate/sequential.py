@@ -27,10 +27,14 @@ Runs = tuple[int, int]
 
 @dataclass(frozen=True)
 class Odds:
-    """How often verdicts may be wrong: a failure or improvement without a change; a pass at twice the limit."""
+    """How often verdicts may be wrong: a failure or improvement without a change; a pass at twice the limit.
+
+    ``shared``: the number of metrics that share the odds of a failure.
+    """
 
     false_alarm: float = FALSE_ALARM
     miss: float = MISS
+    shared: int = 1
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ no change. Runs that are not repetitions do not count.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isfinite
 
 from rlcompare.compare.estimate import BY_STEPS, Spread
@@ -226,8 +226,8 @@ def decision_of(delta: Delta, policy: Policy | None) -> Decision | None:
     if not baseline or not new:
         return None
     spread = not_below_steps(Spread((policy or Policy("", ())).noise), delta)
-    decision = decide(baseline, new, Polarity.LOWER, _NO_LIMIT, spread)
-    return decision if decision.interval.change >= 0 else decide(baseline, new, Polarity.HIGHER, _NO_LIMIT, spread)
+    slower, faster = (decide(baseline, new, worse, _NO_LIMIT, spread) for worse in (Polarity.LOWER, Polarity.HIGHER))
+    return slower if slower.interval.change >= 0 else replace(faster, interval=slower.interval)  # that of a gate
 
 
 def tells_nothing(decision: Decision) -> bool:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
 
+from rlcompare.gate import judge, load_preset
 from rlcompare.model.diff import Delta, Diff, Symptom
 from rlcompare.model.verdict import GateResult, Policy, Rule, Verdict
 from rlcompare.model.words import Comparable, EvidenceMode, Polarity, RuleSeverity, Status
@@ -63,6 +65,28 @@ def test_less_time_is_judged_as_more_time_is(times: float, runs: Sequence[float]
     assert settle[0] == settle[1]
     excludes = ["interval +" in slower.rest, " … -" in faster.rest]
     assert excludes == [slower.tone == "worse"] * 2
+
+
+@pytest.mark.parametrize("times", [0.6, 0.8, 0.88, 0.9, 0.93, 0.97, 0.99, 1.02, 1.04, 1.1, 1.3])
+@pytest.mark.parametrize("runs", [(1.0,), (1.0, 1.03), QUIET, (1.0, 1.4, 0.9)])
+@pytest.mark.parametrize("preset", ["default", "strict"])
+def test_a_gate_shows_the_same_interval(times: float, runs: Sequence[float], preset: str) -> None:
+    """Of a change for the better, one of them made the end surer that the other did not."""
+    diff = of_runs(runs, [value * times for value in runs])
+    (verdict,) = (found for found in judge(diff, load_preset(preset)).verdicts if found.metric == diff.headline)
+    shown = [re.findall(r"interval (.+? … .+?) %", text) for text in (answer(diff).rest, verdict.text)]
+    assert len(shown[1]) == 1
+    assert shown[0] in ([], shown[1])
+
+
+def test_a_gate_says_that_other_metrics_make_its_interval_wider() -> None:
+    diff = of_runs((1.0,), (1.1,))
+    free, comm = (replace(diff.overall[0], metric=metric) for metric in ("time.free", "time.comm"))
+    diff = replace(diff, overall=(*diff.overall, free, comm))
+    rules = tuple(Rule(metric, max_relative=0.05) for metric in ("time.free", "time.comm", "headline"))
+    first, *others = (verdict.text for verdict in judge(diff, Policy("", rules)).verdicts)
+    assert "share the odds" not in first + others[0]
+    assert ", as 2 metrics share the odds" in others[1]
 
 
 def test_noisy_runs_are_not_certain() -> None:
