@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 
 from rlcompare.compare.captures import captures_found
+from rlcompare.compare.lone_settings import SAMPLED, lone_settings
 from rlcompare.compare.records import (
     Capture,
     GroupOfCaptures,
@@ -34,6 +35,9 @@ MATCHED_ENOUGH = 0.8
 
 KERNELS_UNLIKE = "shapes"
 """The key of the finding that they did: the change under test itself may be why."""
+
+DECLARED = "Declared to differ. "
+"""How findings begin whose difference was declared."""
 
 _MARKED = "steps.marked"
 _SEVERE = ("chip", "world_size", "executor", "device", "device_name")
@@ -143,7 +147,8 @@ def assess(
         lost: what is missing in the tables of the profiles.
     """
     held = {side: [capture for capture in captures if capture.side == side] for side in SIDES}
-    findings = [*_environment(sides, held, _have_metrics(training)), *_training(training), *_other_meanings(apart)]
+    findings = _environment(sides, held, _have_metrics(training), varied)
+    findings += [*_training(training), *_other_meanings(apart)]
     if bool(held["baseline"]) != bool(held["new"]):
         where = "baseline" if held["baseline"] else "new side"
         message = f"Only the {where} has a profile: only the metrics logged by training are compared."
@@ -180,7 +185,7 @@ def _rank(finding: Finding) -> tuple[int, int, str]:
 
 
 def _declared(finding: Finding) -> Finding:
-    return Finding(finding.key, finding.baseline, finding.new, INFO, f"Declared to differ. {finding.message}")
+    return Finding(finding.key, finding.baseline, finding.new, INFO, f"{DECLARED}{finding.message}")
 
 
 def _have_metrics(training: Sequence[Training]) -> bool:
@@ -189,23 +194,25 @@ def _have_metrics(training: Sequence[Training]) -> bool:
 
 
 def _environment(
-    sides: Mapping[SideName, Side], captures: Mapping[SideName, Sequence[Capture]], have_metrics: bool
+    sides: Mapping[SideName, Side],
+    captures: Mapping[SideName, Sequence[Capture]],
+    have_metrics: bool,
+    varied: Sequence[str],
 ) -> list[Finding]:
     known = {side: {**sides[side].env, **_facts(captures[side])} for side in SIDES}
-    findings = []
-    for key in sorted(known["baseline"].keys() | known["new"].keys()):
+    findings, keys = [], known["baseline"].keys() | known["new"].keys()
+    for key in sorted(keys):
         baseline, new = known["baseline"].get(key), known["new"].get(key)
         if baseline == new:
             continue
-        if key.partition(".")[0] == "sampled":
+        if key.partition(".")[0] == SAMPLED:
             findings.extend(_sampled(key, baseline, new, captures, CAUTION if have_metrics else SEVERE))
-        elif baseline is None or new is None:
-            where = "new side" if baseline is None else "baseline"
-            message = f"{key} is known for the {where} only, so it cannot be compared."
-            findings.append(Finding(key, baseline, new, INFO, message))
-        else:
+        elif baseline is not None and new is not None:
             findings.append(_difference(key, baseline, new))
-    return findings
+    declared = {
+        key for key in keys if is_declared(key, varied) and not is_declared(f"{key.rpartition('.')[0]}.*", varied)
+    }
+    return [*findings, *lone_settings(known["baseline"], known["new"], declared)]
 
 
 def _facts(captures: Sequence[Capture]) -> dict[str, str]:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from rlcompare.compare.comparability import DECLARED
 from rlcompare.language import mark, tr, trn, with_label
 from rlcompare.model.diff import Finding, Value
 from rlcompare.model.words import Severity
@@ -140,7 +141,7 @@ def _number(group: Sequence[Finding]) -> str:
 
 def _difference(finding: Finding) -> str:
     if finding.baseline is None and finding.new is None:
-        return _first_clauses(said(finding.message))
+        return _first_clauses(said(finding.message.removeprefix(DECLARED)))
     return f"{safe_text(datum(finding.key), 40)} {change_of_text(finding.baseline, finding.new)}"
 
 

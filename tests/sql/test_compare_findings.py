@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from rlcompare.compare.comparability import _kernels
+from rlcompare.compare.comparability import DECLARED, _kernels
 from rlcompare.compare.records import KernelMatchSummary
 from rlcompare.errors import ExitCode
 from rlcompare.gate.policy import built_in_policy
 from rlcompare.gate.rules import judge
 from rlcompare.model.diff import Finding
+from rlcompare.report.summary.sides import differs_item
 from rlcompare.report.view import build_view
 from tests.sql.rollup_stores import MS, RollupStore, compared, side, values
 
@@ -95,6 +96,34 @@ def test_what_one_side_does_not_tell_is_no_difference(tmp_path: Path) -> None:
     status, findings = differing(tmp_path, {"cann": "8.3"}, {})
     assert status == "comparable"
     assert (findings["cann"].severity, findings["cann"].new) == ("info", None)
+
+
+def test_many_settings_below_a_name_that_one_side_alone_has_are_one_finding(tmp_path: Path) -> None:
+    """A critic; of ``data`` both sides have something, so that only what is below ``data.b`` is one."""
+    critic = {f"critic__{key}": "1" for key in ("shuffle", "grad_clip", "optim__lr", "profiler__tool__npu__level")}
+    data = {f"data__b__{key}": "1" for key in "wxyz"}
+    few = {f"few__{key}": "1" for key in "xyz"}
+    old, new = {**data, "data__a": "1"}, {**critic, **few, "data__a": "2"}
+    diff = compared(made_with(tmp_path, "old", **old), made_with(tmp_path, "new", **new))
+    messages = {finding.key: finding.message for finding in diff.comparability.findings}
+    assert messages["critic.*"] == "4 settings critic.* are known for the new side only, so they cannot be compared."
+    assert messages["data.b.*"] == "4 settings data.b.* are known for the baseline only, so they cannot be compared."
+    assert set(messages) == {"critic.*", "data.b.*", "data.a", "few.x", "few.y", "few.z"}
+    told = " · ".join(differs_item(diff).parts)
+    assert "critic.optim.lr" not in told and "4 settings critic.*" in told
+
+
+@pytest.mark.parametrize(
+    ("varied", "declared", "others"),
+    [("critic", "critic.*", set()), ("critic.*", "critic.*", set()), ("critic.a", "critic.a", {"critic.*"})],
+)
+def test_a_declared_setting_of_many_is_still_told(tmp_path: Path, varied: str, declared: str, others: set[str]) -> None:
+    new = {f"critic__{key}": "1" for key in "abcde"}
+    diff = compared(made_with(tmp_path, "old"), made_with(tmp_path, "new", **new), varied=(varied,))
+    messages = {finding.key: finding.message for finding in diff.comparability.findings}
+    assert set(messages) == {declared, *others}
+    assert [key for key, message in messages.items() if message.startswith(DECLARED)] == [declared]
+    assert all("critic." in part for part in differs_item(diff).parts[1:])
 
 
 def test_other_numbers_of_ranks_call_for_caution(tmp_path: Path) -> None:

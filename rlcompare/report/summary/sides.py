@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from rlcompare.language import mark, tr
 from rlcompare.model.diff import Diff, Side
@@ -40,12 +40,12 @@ def differs_item(diff: Diff) -> SummaryItem:
     other_work = status == Comparable.COMPARABLE and large_differences(diff)
     parts = [tr("comparable settings, but the workload differs") if other_work else tr(_STATUS[status])]
     parts += differences(findings)
-    known = {finding.key for finding in findings}
+    known = [finding.key for finding in findings]
     environment = rows_of(diff, "env")
     parts += [
         f"{safe_text(row.get('name'), 40)} {change_of_text(row.get('baseline'), row.get('new'))}"
         for row in environment
-        if row.get("name") not in known and row.get("baseline") != row.get("new")
+        if row.get("baseline") != row.get("new") and not _is_told(str(row.get("name")), known)
     ]
     if len(parts) == 1:
         recorded = diff.baseline.env and diff.new.env
@@ -54,6 +54,11 @@ def differs_item(diff: Diff) -> SummaryItem:
     mood = "worse" if status == Comparable.NOT_COMPARABLE else mood
     shorter = tuple(part.removeprefix(_OF_WORKERS) for part in parts)
     return SummaryItem("differs", tr("differs"), tuple(parts), mood, lines=2, shorter=(shorter,))
+
+
+def _is_told(key: str, known: Iterable[str]) -> bool:
+    """Whether a finding is about a setting, or about all below one name."""
+    return any(key == one or (one.endswith(".*") and key.startswith(one[:-1])) for one in known)
 
 
 def label_text(side: Side) -> str:
