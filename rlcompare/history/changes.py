@@ -6,16 +6,16 @@ If nothing changes, the chance that one look at the runs of an environment finds
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import md5
 from statistics import median
 
-from rlcompare.compare.names import TOKEN_RATE, polarity_of
+from rlcompare.compare.names import polarity_of
 from rlcompare.compare.overall import HEADLINES, SPEED
-from rlcompare.compare.rows import ratio
 from rlcompare.compare.telling import place_of
 from rlcompare.history.levels import Level, fewest_after, levels_of, moves_at, runs_needed
+from rlcompare.history.metric_change import TOKENS, MetricChange, judged_change
 from rlcompare.history.records import Acknowledged, Run, Series
 from rlcompare.history.store import History
 from rlcompare.model.words import Polarity
@@ -41,34 +41,8 @@ LASTING = 3
 UNDONE = 0.5
 """A change for the worse has been undone if less than this part of it is left."""
 
-TOKENS = "workload.total_tokens"
 WORK = (TOKENS, "workload.response_length_mean", "workload.prompt_length_mean")
 """Metrics of no polarity that are searched too, because a change of the work explains others."""
-
-
-@dataclass(frozen=True)
-class MetricChange:
-    """A change of one metric.
-
-    Attributes:
-        before, after: medians of the runs of the levels on both sides.
-        worse: None: neither direction is better.
-        gradual: it drifted rather than jumped.
-        undone: the metric has come back since.
-    """
-
-    metric: str
-    unit: str
-    before: float
-    after: float
-    worse: bool | None
-    gradual: bool
-    undone: bool
-
-    @property
-    def ratio(self) -> float | None:
-        """``after / before``; None if it says nothing: either is negative, or ``before`` is 0 or next to it."""
-        return ratio(self.before, self.after)
 
 
 @dataclass(frozen=True)
@@ -292,7 +266,7 @@ class _Environment:
     def _change(self, group: Sequence[_Start]) -> Change:
         first = group[0]
         run, before = self._runs[self._order[first.place]], self._runs[self._order[first.before]]
-        metrics, worse = _judged([start.change for start in group], self._headline)
+        metrics, worse = judged_change([start.change for start in group], self._headline)
         accepted = self._acknowledgement(first)
         counts = accepted is not None and accepted.expires >= self._today
         return Change(
@@ -370,41 +344,3 @@ def _steps(levels: Sequence[Level]) -> Iterator[tuple[Level, Level, Level]]:
             last += 1
         yield before, first, levels[last]
         place = last + 1
-
-
-def _judged(changes: Sequence[MetricChange], headline: str) -> tuple[tuple[MetricChange, ...], bool | None]:
-    """The changes of one run, the deciding one first, and whether they are for the worse.
-
-    The headline decides if it changed; without it, any other metric may get worse. If the tokens of a step changed, see
-    ``_at_other_work``.
-    """
-    by_name = {change.metric: change for change in changes}
-    if TOKENS in by_name:
-        lead, worse = _at_other_work(by_name, headline)
-    else:
-        largest = max(changes, key=lambda one: (one.worse is True, one.worse is False, _size(one), one.metric))
-        lead = by_name.get(headline, largest)
-        worse = lead.worse
-    rest = sorted((one for one in changes if one is not lead), key=lambda one: (-_size(one), one.metric))
-    return (lead, *rest), worse
-
-
-def _at_other_work(changes: Mapping[str, MetricChange], headline: str) -> tuple[MetricChange, bool | None]:
-    """The deciding change if the tokens of a step changed, and whether it is for the worse.
-
-    With more tokens, only a longer time per token is for the worse; with fewer, only a longer step, because a fixed
-    cost makes the time per token grow. What got better must do so in the other of the two.
-    """
-    tokens = changes[TOKENS]
-    pair = [changes.get(TOKEN_RATE), changes.get(headline)]
-    slower, faster = pair if tokens.after > tokens.before else pair[::-1]
-    if slower is not None and slower.worse:
-        return slower, True
-    if faster is not None and faster.worse is False:
-        return faster, False
-    return tokens, None
-
-
-def _size(change: MetricChange) -> float:
-    ratio = change.ratio
-    return max(ratio, 1 / ratio) if ratio is not None and ratio > 0 else float("inf")

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timezone
 
-from rlcompare.history.changes import Change, Found, MetricChange, Searched
+from rlcompare.history.changes import Change, Found, Searched
 from rlcompare.history.environment import divides
+from rlcompare.history.metric_change import MetricChange
 from rlcompare.history.records import OK, Acknowledged, Added, Run, Value
 from rlcompare.model.digits import grouped
 from rlcompare.report.output import Line

@@ -37,7 +37,10 @@ def history(
             f"{number:04x}".ljust(40, "0"), None, False, OK, None, HEADLINE, "environ")
         for number in range(1, count + 1)
     ]  # fmt: skip
-    series = [Series("environ", name, "s", list(range(1, len(of) + 1)), list(of)) for name, of in values.items()]
+    series = [
+        Series("environ", name, "bytes" if name.startswith("memory.") else "s", list(range(1, len(of) + 1)), list(of))
+        for name, of in values.items()
+    ]
     given = [
         Setting(number, key, value, False)
         for number in range(1, count + 1)

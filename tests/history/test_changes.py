@@ -8,7 +8,8 @@ from dataclasses import replace
 import pytest
 
 from rlcompare.compare.names import TOKEN_RATE
-from rlcompare.history.changes import TOKENS, Change, find_changes
+from rlcompare.history.changes import Change, find_changes
+from rlcompare.history.metric_change import TOKENS
 from rlcompare.history.records import Acknowledged
 from rlcompare.history.store import History
 from rlcompare.history.text import changes_lines
@@ -51,6 +52,27 @@ def test_a_change_of_several_metrics_is_one() -> None:
     assert abs(change.metrics[0].after / change.metrics[0].before - 1.1) < 0.01
     assert [(one.key, one.before, one.after) for one in change.differs] == [("torch_npu", "2.5.1", "2.7.1")]
     assert change.is_open
+
+
+def test_times_are_named_once_and_by_what_they_add_to_a_step() -> None:
+    """The reward doubled, to 0.8 ms; generation holds nearly all of the change, and its phase is its timer in ms."""
+    gen, reward = series(2, 40, 0.1), [value * 1e-5 for value in series(3, 40, 1.0)]
+    values = {
+        HEADLINE: series(1, 40, 0.15),
+        "timing_s/gen": gen,
+        "phase.generate_sequences.wall": [value * 1e3 for value in gen],
+        "timing_s/update_actor": [value / 10 for value in series(4, 40, 0.5)],
+        "timing_s/reward": reward,
+        "phase.reward.wall": [value * 1e3 for value in reward],
+        "phase.adv.wall": [value * 1e3 for value in series(5, 40, 0.02)],
+        MEMORY: [1e9] * 39 + [1.1e9] * 21,
+    }
+    found = history(values)
+    told = tuple(one._replace(unit="ms") if one.metric.startswith("phase.") else one for one in found.series)
+    (change,) = changes_of(replace(found, series=told))
+    assert [one.metric for one in change.metrics] == [
+        HEADLINE, "timing_s/gen", "timing_s/update_actor", "phase.adv.wall", MEMORY, "timing_s/reward"
+    ]  # fmt: skip
 
 
 def test_metrics_that_moved_with_a_young_change_are_told() -> None:
