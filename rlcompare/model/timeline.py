@@ -37,8 +37,9 @@ class TimelineSide:
         run: number of the run within its side, from 0.
         member: ``rank 5``, or what a process is called that is no rank.
         device_id: None: unknown.
-        step, steps: the step that is shown, and of how many profiled ones of all runs it is the typical one.
-        calls: number of calls of the phase in the step, of which a typical one is shown; None: the whole step.
+        step, steps: the step that is shown, or that of the call, and among how many profiled ones of all runs it was
+            chosen as the typical one.
+        calls: number of calls of the phase in the step, of which one is shown; None: the whole step.
         span_ns: its length.
         bucket_ns: length of a bucket. The last bucket ends with the timeline.
         busy_ns: by kind, the time in each bucket: of ``compute``, ``comm`` and ``copy`` the union of all tasks.

@@ -77,6 +77,19 @@ def test_busy_buckets_are_those_of_a_painter(con: duckdb.DuckDBPyConnection, see
         assert sorted(b - a for a, b in tasks) == sorted(b - a for a, b in met)[-24:]
 
 
+def test_the_call_of_a_phase_is_the_typical_one_of_all_steps(con: duckdb.DuckDBPyConnection) -> None:
+    """The second step is typical, and its update is not: it takes 75, the others 95 and 96. One task ends late."""
+    reset(con)
+    steps, updates = [(0, 900), (900, 1900), (1900, 3000)], [(100, 195), (1000, 1075), (2000, 2096)]
+    for number, (step, update) in enumerate(zip(steps, updates, strict=True)):
+        con.execute("INSERT INTO step VALUES (0, ?, ?, ?, FALSE)", [number, *step])
+        con.execute("INSERT INTO stage_phase (name, thread, start_ns, end_ns) VALUES ('update_actor', 1, ?, ?)", update)
+    load(con, "stage_kernel", [(110, 220), (1010, 1060), (2010, 2060)], [105, 1005, 2005])
+    normalise(con)
+    found = con.execute("SELECT phase, step, steps, calls, from_ns, until_ns FROM r_timeline ORDER BY phase").fetchall()
+    assert found == [("update_actor", 0, 3, 1, 100, 220), (None, 1, 3, None, 900, 1900)]
+
+
 def test_real_traces(profiles: Path, tmp_path: Path) -> None:
     """The kernels of a rank of the DLRM trace, read from its JSON: their union in each bucket of the step."""
     file = next((profiles / "gpu-dlrm-8rank").glob("worker1_*.json"))

@@ -242,9 +242,12 @@ def _note(timeline: Timeline) -> str:
     steps = max(timeline.baseline.steps, timeline.new.steps)
     if steps == 1:
         return lanes
-    return sentences(
-        (lanes, tr("The step shown is the one closest to the median time of {n} profiled steps.", n=steps))
+    chosen = (
+        tr("The call shown is the one closest to the median time of its phase in {n} profiled steps.", n=steps)
+        if timeline.phase
+        else tr("The step shown is the one closest to the median time of {n} profiled steps.", n=steps)
     )
+    return sentences((lanes, chosen))
 
 
 def _table(timeline: Timeline, kinds: Sequence[str]) -> TextTable:
