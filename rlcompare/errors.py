@@ -2,8 +2,9 @@
 
     RlcompareError
     ├── UsageError            2   the command line or the policy file is invalid
-    └── InputError            4   an input cannot be read: which file, why, what to do
-        └── DamagedStoreError 4   a damaged store
+    ├── InputError            4   an input cannot be read: which file, why, what to do
+    │   └── DamagedStoreError 4   a damaged store
+    └── InstallationError    70   a file of rlcompare itself is missing
 
 They are caught once, in ``cli/main.py``, which prints one line and exits with the code.
 """
@@ -102,3 +103,7 @@ class DamagedStoreError(InputError):
     def __init__(self, store: Path, problem: str) -> None:
         remedy = "Rebuild it with rlcompare ingest, or delete it if it is in the cache"
         super().__init__(store, f"the store is damaged ({problem})", remedy)
+
+
+class InstallationError(RlcompareError):
+    """A file of rlcompare itself is missing or cannot be read: no input is at fault, so this is no ``OSError``."""

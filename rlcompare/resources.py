@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
+from rlcompare.errors import InstallationError
 from rlcompare.sql_header import read_header
 from rlcompare.sql_order import filled, in_order, last_uses, predecessors
 
@@ -24,18 +25,26 @@ def resource_root(kind: str) -> Path:
         kind: ``"sql"`` or ``"report_templates"``.
 
     Raises:
-        FileNotFoundError: the installation is broken: there is neither the wheel's copy nor a checkout.
+        InstallationError: the installation is broken: there is neither the wheel's copy nor a checkout.
     """
     for candidate in (_PACKAGE / "_resources" / kind, _PACKAGE.parent / kind):
         if candidate.is_dir():
             return candidate
-    raise FileNotFoundError(f"{kind}/ is missing beside {_PACKAGE}: reinstall rlcompare")
+    raise InstallationError(f"{kind}/ is missing beside {_PACKAGE}: reinstall rlcompare")
 
 
 @cache
 def sql(name: str) -> str:
-    """The text of one SQL file, by its path below ``sql/`` without the suffix, as in ``"rollup/kernel"``."""
-    return (resource_root("sql") / f"{name}.sql").read_text(encoding="utf-8")
+    """The text of one SQL file, by its path below ``sql/`` without the suffix, as in ``"rollup/kernel"``.
+
+    Raises:
+        InstallationError: the file is missing, or cannot be read.
+    """
+    path = resource_root("sql") / f"{name}.sql"
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise InstallationError(f"{path}: {error.strerror or error}: reinstall rlcompare") from error
 
 
 @cache

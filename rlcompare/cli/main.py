@@ -23,7 +23,7 @@ import click
 
 from rlcompare import __version__, interrupt
 from rlcompare.cli.groups import Group
-from rlcompare.errors import NO_MEMORY, ExitCode, RlcompareError, UsageError
+from rlcompare.errors import NO_MEMORY, ExitCode, InstallationError, RlcompareError, UsageError
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -191,7 +191,7 @@ def _failed(error: Exception, debug: bool) -> int:
     if isinstance(error, UsageError) and error.reasons:
         return _fail(f"{error.message}:", error.exit_code, debug, error.reasons)
     if isinstance(error, RlcompareError):
-        return _fail(str(error), error.exit_code, debug)
+        return _fail(str(error), EXIT_INTERNAL if isinstance(error, InstallationError) else error.exit_code, debug)
     if isinstance(error, click.ClickException):
         return _wrong_usage(error)
     if (lacking := _lacking(error)) is not None:

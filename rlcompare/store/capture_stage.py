@@ -14,7 +14,7 @@ from functools import cache, partial
 import duckdb
 
 from rlcompare import db, resources
-from rlcompare.errors import NO_ROOM, InputError, OutputError
+from rlcompare.errors import NO_ROOM, InputError, InstallationError, OutputError
 from rlcompare.model.run import Finding
 from rlcompare.secret import redacted
 from rlcompare.sources import exports
@@ -247,11 +247,11 @@ def _may_pass(error: BaseException | None) -> bool:
 
 
 def _is_of_capture(error: Exception) -> bool:
-    """Whether the input caused an error, and not the user or the place that is written to."""
+    """Whether the input caused an error, and not the user, the place that is written to, or rlcompare itself."""
     if isinstance(error, OSError):
         return error.errno not in NO_ROOM
     elsewhere = duckdb.InterruptException | duckdb.OutOfMemoryException | duckdb.FatalException
-    return not isinstance(error, elsewhere | db.WriteError | OutputError)
+    return not isinstance(error, elsewhere | db.WriteError | OutputError | InstallationError)
 
 
 def insert_captures(con: duckdb.DuckDBPyConnection, parts: Sequence[Part]) -> None:

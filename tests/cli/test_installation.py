@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from importlib.metadata import entry_points, version
 from pathlib import Path
+
+import pytest
 
 import rlcompare
 from rlcompare.resources import resource_root, sql_names
@@ -36,3 +39,20 @@ def test_the_package_under_test_is_the_wheels() -> None:
     installed = "site-packages" in package.parts
     assert installed == (os.environ.get("RLCOMPARE_TEST_INSTALLED") == "1")
     assert (package / "_resources").is_dir() == installed
+
+
+@pytest.mark.parametrize("lost", ["sql", "sql/normalize/is_usable.sql"])
+def test_a_broken_installation_is_no_fault_of_the_input(samples: Path, tmp_path: Path, lost: str) -> None:
+    package = Path(rlcompare.__file__).parent
+    without = shutil.ignore_patterns("__pycache__", "_resources")
+    shutil.copytree(package, tmp_path / "rlcompare", ignore=without)
+    for kind in ("sql", "report_templates"):
+        shutil.copytree(resource_root(kind), tmp_path / kind)
+    (shutil.rmtree if (tmp_path / lost).is_dir() else os.remove)(tmp_path / lost)
+    command = [sys.executable, "-m", "rlcompare", "show", "--no-cache", str(samples / "base")]
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    result = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment, check=False)
+    assert result.returncode == 70
+    last = result.stderr.splitlines()[-1]
+    assert lost.rpartition("/")[2] in last and last.endswith("reinstall rlcompare")
+    assert "permissions" not in result.stderr
