@@ -12,6 +12,7 @@ import pytest
 from rlcompare.history import store
 from rlcompare.history.page import _ticks
 from rlcompare.history.place import place_of
+from rlcompare.report.charts.one_run import kind_words
 from tests.history.examples import HEADLINE, new_run
 
 from .conftest import Command
@@ -55,8 +56,10 @@ class TestOneRun:
         (chart,) = re.findall(r'<section id="c-run-account".*?</section>', _body(Path("page.html")), re.DOTALL)
         bars = re.findall(r'<span class="name">(.*?)</span>.*?width="(\d+)".*?<title>', chart, re.DOTALL)
         longest = max(sums.values())
-        assert {kind: int(length) for kind, length in bars} == {
-            kind: round(1000 * time / longest) for kind, time in sums.items() if round(1000 * time / longest)
+        assert {name: int(length) for name, length in bars} == {
+            kind_words(kind): round(1000 * time / longest)
+            for kind, time in sums.items()
+            if round(1000 * time / longest)
         }
 
     def test_nothing_is_better_or_worse_and_nothing_is_loaded(self, rlcompare: Command, samples: Path) -> None:

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rlcompare.compare.waits import WHAT
 from rlcompare.model.diff import Delta, Diff, Rest, Row
 from rlcompare.report.charts import one_run
 from rlcompare.report.charts.account import AccountContent, Line, account_chart
@@ -230,4 +231,27 @@ def test_of_one_run_copies_and_what_was_not_recorded_are_not_called_idle() -> No
     assert chart is not None and isinstance(chart.content, one_run.Meters)
     words = dict(chart.content.key)
     found = {meter.name: words[meter.parts[0].group] for meter in chart.content.meters}
-    assert found == {"compute": "compute", "copy": "copies", "unknown": "not recorded", "gc": "device idle"}
+    assert found == {
+        "computation": "compute",
+        "copies": "copies",
+        "time that the profile does not explain": "not recorded",
+        "garbage collection": "device idle",
+    }
+
+
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [
+        ("operator", "operators on the host"),
+        ("late start", "late start of a rank"),
+        ("queue", "time between launched tasks"),
+    ],
+)
+def test_of_one_run_kinds_are_told_in_words(kind: str, said: str) -> None:
+    chart = one_run.account_chart([{"kind": kind, "total_ms": 3.0}, {"kind": "compute", "total_ms": 1.0}])
+    assert chart is not None and chart.finding == f"The largest part is {said}: 75 %."
+
+
+@pytest.mark.parametrize("kind", [*WHAT, "compute", "wait", "comm"])
+def test_of_one_run_every_kind_of_the_account_has_words(kind: str) -> None:
+    assert one_run.kind_words(kind) != kind

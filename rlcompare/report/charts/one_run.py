@@ -6,9 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from rlcompare.compare.parts import BETWEEN_STEPS, LATE_START
+from rlcompare.compare.waits import words_of
 from rlcompare.language import tr, with_label
 from rlcompare.report import quantity
 from rlcompare.report.charts.chart import Chart, TextTable
+from rlcompare.report.sentences import named
 from rlcompare.text import safe_text
 
 LONGEST = 1000
@@ -63,10 +66,13 @@ def account_chart(rows: Sequence[_Row]) -> Chart | None:
     meters, lines = [], []
     for kind, time in largest:
         shown, share = quantity.quantity(time, "ms"), quantity.share(time / total)
-        group = _GROUPS.get(kind, "idle")
-        part = Part(group, 0, round(LONGEST * time / longest), with_label(safe_text(kind), shown))
-        meters.append(Meter(safe_text(kind), f"{shown} · {share}", (part,)))
-        lines.append((safe_text(kind), shown, share))
+        group, name = _GROUPS.get(kind, "idle"), safe_text(kind_words(kind))
+        meters.append(
+            Meter(
+                name, f"{shown} · {share}", (Part(group, 0, round(LONGEST * time / longest), with_label(name, shown)),)
+            )
+        )
+        lines.append((name, shown, share))
     kind, _, share = lines[0]
     return Chart(
         name="run-account",
@@ -79,6 +85,19 @@ def account_chart(rows: Sequence[_Row]) -> Chart | None:
         content=Meters(tuple(meters), _key({part.group for meter in meters for part in meter.parts})),
         table=TextTable((tr("kind"), tr("time"), tr("share")), (False, True, True), tuple(lines)),
     )
+
+
+def kind_words(kind: str) -> str:
+    """A kind of the account in words, as in the sentences on causes; an unknown one as it is."""
+    of_device = {
+        "compute": tr("computation"),
+        "wait": tr("waiting for a rank"),
+        "transfer": tr("transfer"),
+        "comm": tr("communication"),
+        LATE_START: tr("late start of a rank"),
+        BETWEEN_STEPS: tr("time between steps"),
+    }
+    return of_device.get(kind) or named(words_of(kind))
 
 
 def phases_chart(rows: Sequence[_Row]) -> Chart | None:
