@@ -23,4 +23,4 @@ SELECT phase, grouping(phase) = 1 AS whole, sum(baseline_ns) AS baseline_ns, sum
        coalesce(sum(baseline_ns) FILTER (WHERE alike AND new_ns < baseline_ns), 0) AS shorter_ns,
        max(abs(new_ns - baseline_ns)) FILTER (WHERE alike) AS largest_ns
 FROM compared GROUP BY GROUPING SETS ((phase), ())
-HAVING grouping(phase) = 1 OR phase IS NOT NULL ORDER BY ALL;
+HAVING count(*) > 0 AND (grouping(phase) = 1 OR phase IS NOT NULL) ORDER BY ALL;
