@@ -19,6 +19,7 @@ from rlcompare.compare.evidence import (
     short,
     times,
 )
+from rlcompare.compare.odd_calls import odd_calls
 from rlcompare.compare.overall import OUTSIDE
 from rlcompare.compare.parts import (
     COMMUNICATION,
@@ -316,6 +317,8 @@ def clock(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
     if len(both) < 3 or comparable <= 0 or abs(delta) < LEAST_FACTOR * baseline or not _are_most(evidence, both):
         return
     factor = 1 + delta / comparable
+    if odd_calls(evidence, [change.name for change in both]):
+        return
     if factor == 1 or not _uniform(both, factor) or any(_stands_out(change, baseline, delta) for change in both):
         return
     amounts = {}

@@ -105,6 +105,12 @@ _CONSEQUENCES = {
     _MODEL: "the models differ",
 }
 
+_OF_HOST = frozenset({
+    "executor", "python", "tool", "torch", "torch_npu", "profiler.profile_memory", "profiler.record_shapes",
+    "profiler.with_modules", "profiler.with_stack",
+})  # fmt: skip
+"""Findings on what changes the host's time for the same calls."""
+
 
 def have_other_scores(env: Mapping[SideName, Mapping[str, str]]) -> bool:
     """Whether data, reward or algorithm are known to differ, so that levels of scores cannot be compared."""
@@ -172,6 +178,11 @@ def assess(
         else Comparable.COMPARABLE
     )
     return Comparability(status, tuple(sorted(judged, key=_rank)))
+
+
+def is_host_alike(comparability: Comparability) -> bool:
+    """Whether nothing is known to differ that changes the host's time for the same calls, but for its CPU."""
+    return all(finding.key not in _OF_HOST for finding in comparability.findings)
 
 
 def are_steps_known(comparability: Comparability) -> bool:

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import fsum
+from typing import NamedTuple
 
 from rlcompare.compare.changed_with import SAME_CALLS
 from rlcompare.compare.evidence import Evidence, ms, number, short, signed
 from rlcompare.compare.parts import Basis, Candidate
 from rlcompare.compare.records import Retyped
 from rlcompare.model.words import SIDES
+
+MOST_LOST = 0.02
+"""Part of the change of such calls that may not be in that of their kernels."""
+
+_NO_TYPES = frozenset({"Scalar", "ScalarList", "GenericList", "TensorList", "Device"})
+"""What torch records for inputs that are no tensors."""
 
 _Types = tuple[frozenset[str], frozenset[str]]
 """The types that inputs have no more, and those that they have now."""
@@ -21,6 +28,31 @@ def data_types(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
 
     Their kernels often have other names, too. Those that went from the same types to the same ones are one candidate.
     """
+    for group in retyped(evidence, basis):
+        delta, by_launcher = fsum(group.amounts.values()), group.by_launcher
+        largest = max(by_launcher, key=lambda name: (abs(by_launcher[name]), name))
+        text = f"{group.text}: {ms(delta)} {'more' if delta > 0 else 'less'}"
+        if len(by_launcher) > 1:
+            text += f" in all; the largest is {short(largest)} ({signed(by_launcher[largest])})"
+        yield Candidate("data_types", group.amounts, f"{text}.", "account", largest)
+
+
+class Group(NamedTuple):
+    """Operators whose inputs went from some types to others.
+
+    Attributes:
+        text: which operators, and which types.
+        amounts: the change of each part of the step, in ms.
+        by_launcher: the same of each operator that launches kernels.
+    """
+
+    text: str
+    amounts: Mapping[int, float]
+    by_launcher: Mapping[str, float]
+
+
+def retyped(evidence: Evidence, basis: Basis) -> Iterator[Group]:
+    """The operators of ``data_types``, by the types. One kernel alone is told with its inputs (``computation``)."""
     groups: dict[_Types, list[Retyped]] = defaultdict(list)
     for row in evidence.retyped:
         types = _change_of_types(row)
@@ -28,23 +60,15 @@ def data_types(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
             groups[types].append(row)
     for (old, new), rows in groups.items():
         amounts, by_launcher = _amounts(basis, rows)
-        if not amounts or len({row.name for row in rows}) == 1:
-            continue  # one operator is told with its inputs (computation)
-        largest = max(by_launcher, key=lambda name: (abs(by_launcher[name]), name))
-        delta = fsum(amounts.values())
-        other = f"on {short(';'.join(sorted(new)))} instead of {short(';'.join(sorted(old)))}"
-        word = f"{ms(delta)} {'more' if delta > 0 else 'less'}"
-        text = f"{short(largest)} now works {other}: {word}."
-        if len(by_launcher) > 1:
-            text = (
-                f"{len(by_launcher)} operators now work {other}: {word} in all;"
-                f" the largest is {short(largest)} ({signed(by_launcher[largest])})."
-            )
-        yield Candidate("data_types", amounts, text, "account", largest)
+        if amounts and len({row.name for row in rows}) > 1:
+            other = f"on {short(';'.join(sorted(new)))} instead of {short(';'.join(sorted(old)))}"
+            one, *others = by_launcher
+            of = f"{len(by_launcher)} operators now work" if others else f"{short(one)} now works"
+            yield Group(f"{of} {other}", amounts, by_launcher)
 
 
 def _change_of_types(row: Retyped) -> _Types:
-    old, new = (frozenset(types.split(";")) for types in (row.baseline_types, row.new_types))
+    old, new = (frozenset(types.split(";")) - _NO_TYPES for types in (row.baseline_types, row.new_types))
     return old - new, new - old
 
 
@@ -56,7 +80,10 @@ def _is_called_as_often(evidence: Evidence, launcher: str) -> bool:
 
 
 def _amounts(basis: Basis, rows: Sequence[Retyped]) -> tuple[dict[int, float], dict[str, float]]:
-    """The change of each part of the step, at most all of it, and of the kernels of each launching operator, in ms."""
+    """The change of each part of the step, and of the kernels of each launching operator, in ms.
+
+    None at all if the parts changed by less, as other calls of the same kernels made up for it.
+    """
     amounts: dict[int, float] = defaultdict(float)
     by_launcher: dict[str, float] = defaultdict(float)
     for row in rows:
@@ -65,5 +92,8 @@ def _amounts(basis: Basis, rows: Sequence[Retyped]) -> tuple[dict[int, float], d
             amounts[place] += own
             by_launcher[row.launcher] += own
     deltas = {place: basis.parts[place].delta for place in amounts}
-    of_parts = {place: sorted((0.0, amounts[place], delta))[1] for place, delta in deltas.items()}
-    return {place: amount for place, amount in of_parts.items() if amount}, by_launcher
+    found = {place: sorted((0.0, amounts[place], delta))[1] for place, delta in deltas.items()}
+    lost = fsum(abs(amounts[place] - amount) for place, amount in found.items())
+    if lost > MOST_LOST * fsum(map(abs, amounts.values())):
+        return {}, {}
+    return {place: amount for place, amount in found.items() if amount}, by_launcher

@@ -6,7 +6,7 @@ from rlcompare.compare import records
 from rlcompare.compare.aggregates import metric_aggregates
 from rlcompare.compare.captures import are_times_whole, lone_phases
 from rlcompare.compare.causes import Evidence, find_causes
-from rlcompare.compare.comparability import are_steps_known, assess
+from rlcompare.compare.comparability import are_steps_known, assess, is_host_alike
 from rlcompare.compare.equal_work import with_work
 from rlcompare.compare.inputs import CompareOptions, SideInput
 from rlcompare.compare.outlasting import outlasting_found
@@ -122,6 +122,7 @@ def compare_runs(baseline: SideInput, new: SideInput, options: CompareOptions | 
                 lone_phases=lone_phases(groups),
                 times_whole=are_times_whole(groups) and not lost,
                 same_members=not lone,
+                same_host=is_host_alike(comparability),
             )
         )
         return Diff(

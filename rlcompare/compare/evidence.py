@@ -110,6 +110,7 @@ class Evidence:
         rare_phases: for each phase that training did not time in every step, in how many steps it did.
         lone_phases: the phases whose times on the device are known on one side alone, and this side.
         times_whole: whether no other times on the device are missing on one side alone, and no rows of any profile.
+        same_host: whether nothing else is known to differ that changes the host's time for the same calls.
         same_members: whether the change is not due to steps or ranks that one side alone has.
         edits: where operators came or went in a typical step.
         kernel_facts: formats, blocks and AI Core counters of kernels, by operator, inputs and side.
@@ -149,6 +150,7 @@ class Evidence:
     lone_phases: Mapping[str, SideName] = field(default_factory=dict)
     times_whole: bool = True
     same_members: bool = True
+    same_host: bool = True
 
     @classmethod
     def of(
@@ -178,6 +180,7 @@ class Evidence:
         lone_phases: Mapping[str, SideName],
         times_whole: bool,
         same_members: bool,
+        same_host: bool,
     ) -> Evidence:
         """Gathers the evidence.
 
@@ -201,6 +204,7 @@ class Evidence:
             lone_phases=lone_phases,
             times_whole=times_whole,
             same_members=same_members,
+            same_host=same_host,
             edits=edits,
             kernel_facts=kernel_facts,
             other_types={(row.name, row.input_shapes): row for row in other_types},

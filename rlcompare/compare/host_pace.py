@@ -58,12 +58,12 @@ def _candidate(evidence: Evidence, basis: Basis, row: HostTime) -> Candidate | N
         return None
     if not LEAST_WAITED <= total(parts.values()) / ((factor - 1) * time) <= MOST_WAITED:
         return None
-    cpu = "a busier CPU" if factor > 1 else "a less busy CPU"
+    cpu = f", as on a {'busier' if factor > 1 else 'less busy'} CPU" if evidence.same_host else ""
     place = "" if row.whole else f" in {short(row.phase)}"
 
     def text(delta: float) -> str:
         return (
-            f"The host takes {times(factor)} for the same calls{place}, as on {cpu}:"
+            f"The host takes {times(factor)} for the same calls{place}{cpu}:"
             f" the time the device waits for it {moved(delta)} per step."
         )
 

@@ -12,6 +12,9 @@ from rlcompare.model.words import SIDES
 MOST_OF = 0.8
 """Part of the change of the kernels' time that such calls must make up to be told, and not more than its inverse."""
 
+MOST_BEFORE = 0.2
+"""Part of such calls that the other side may have: calls that take long on both sides are no interruption."""
+
 FEW = 0.02
 """Part of the calls that they are at most, if that is more than one of at least four."""
 
@@ -19,7 +22,7 @@ FEW = 0.02
 def odd_calls(evidence: Evidence, names: Iterable[str]) -> str:
     """The clause on the few calls that make up the change of these operators; empty if there are none.
 
-    The calls must be as many as before: else the longer ones may be other work.
+    The calls must be as many as before, and their inputs known: else the longer ones may be other work.
     """
     names = set(names)
     changes = [change for change in evidence.operators if change.name in names]
@@ -27,6 +30,11 @@ def odd_calls(evidence: Evidence, names: Iterable[str]) -> str:
     delta = fsum(change.new - change.baseline for change in changes)
     longer = fsum(row.new_ns - row.baseline_ns for row in odd) / NS_PER_MS
     if not delta or any(change.baseline_calls != change.new_calls for change in changes):
+        return ""
+    if not all(change.has_shapes for change in changes if change.name in evidence.odd_calls):
+        return ""
+    before, after = (fsum(getattr(row, f"{side}_calls") for row in odd) for side in SIDES)
+    if min(before, after) > MOST_BEFORE * max(before, after):
         return ""
     side = SIDES[delta > 0]
     calls, of_all = fsum(getattr(row, f"{side}_calls") for row in odd), fsum(change.new_calls for change in changes)

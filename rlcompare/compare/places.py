@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import fsum, log
 
 from rlcompare.compare.computation import MOST_OF, fractions_of, outside
+from rlcompare.compare.data_types import retyped
 from rlcompare.compare.evidence import Evidence, change_of, count, moved, ms, number, short, signed
 from rlcompare.compare.host_reasons import host_reason, synchronisations
 from rlcompare.compare.odd_calls import odd_calls
@@ -64,9 +65,10 @@ def places(evidence: Evidence, basis: Basis, rest: Basis, single: Sequence[Candi
         if mainly and main == COMPUTE:
             mainly += _reason(evidence, basis, {place: part for place, part in parts.items() if part.kind == COMPUTE})
         mainly += _most_of_all(evidence, _by_name(parts, replaced), delta)
-        counted = batches(evidence, phase, delta) or _kernels_of(evidence, phase, parts)
+        is_rest = _is_rest(basis, parts)
+        counted = batches(evidence, phase, delta) or ("" if is_rest else _kernels_of(evidence, phase, parts))
         clause, facts = synchronisations(evidence, _of_kind(parts, "idle")) if mainly and main == "idle" else ("", ())
-        start = f"{'The rest of phase' if _is_rest(basis, parts) else 'Phase'} {short(phase)}"
+        start = f"{'The rest of phase' if is_rest else 'Phase'} {short(phase)}"
         text = f"{start} {moved(delta)} per step{mainly}{counted}{clause}."
         yield Candidate("phase", whole(parts), text, "phases", phase, facts)
     for kind in _KINDS:
@@ -83,7 +85,7 @@ def places(evidence: Evidence, basis: Basis, rest: Basis, single: Sequence[Candi
             reason = types = ""
             if kind == COMPUTE:
                 reason = _reason(evidence, basis, parts) or _outside(evidence, basis, parts)
-                types = "" if reason else _retyped(single, parts)
+                types = "" if reason else _retyped(evidence, basis, parts)
             changed = sum(1 for of_name in names.values() if total(of_name.values()))
             text = (
                 f"{start} {moved(delta)} per step, over {changed} {_names(evidence, kind)}{reason}; the largest is"
@@ -146,13 +148,18 @@ def _reason(evidence: Evidence, basis: Basis, parts: Mapping[int, Part]) -> str:
     Reasons are known of operators as a whole, so only those count that changed in these parts alone.
     """
     delta = total(parts.values())
-    if interrupted := odd_calls(evidence, by_name(parts)):
-        return interrupted
     found = {"calls": 0.0, "inputs": 0.0, "slower": 0.0}
+    names = {}
     for name, own in by_name(parts).items():
-        change, fractions = total(own.values()), fractions_of(evidence, basis, name)
+        change = total(own.values())
         elsewhere = total(basis.operators[name].values()) - change
-        if fractions is None or not fractions.on_both or abs(elsewhere) > (1 - MOST_OF) * abs(change):
+        if abs(elsewhere) <= (1 - MOST_OF) * abs(change):
+            names[name] = change
+    if MOST_OF <= fsum(names.values()) / (delta or 1.0) <= 1 / MOST_OF and (why := odd_calls(evidence, names)):
+        return why
+    for name, change in names.items():
+        fractions = fractions_of(evidence, basis, name)
+        if fractions is None or not fractions.on_both:
             continue
         for reason in found:
             found[reason] += change * getattr(fractions, reason)
@@ -193,13 +200,13 @@ def _kernels_of(evidence: Evidence, phase: str, parts: Mapping[int, Part]) -> st
     return f", with {count(row.new)} kernels instead of {count(row.baseline)}"
 
 
-def _retyped(single: Sequence[Candidate], parts: Mapping[int, Part]) -> str:
+def _retyped(evidence: Evidence, basis: Basis, parts: Mapping[int, Part]) -> str:
     """A clause on the operators with inputs of other data types, if they hold most of the change of these parts."""
     delta = total(parts.values())
-    for candidate in single:
-        is_in_them = delta and candidate.what == "data_types" and candidate.amounts.keys() <= parts.keys()
-        if is_in_them and 0.5 < candidate.delta / delta <= 1:
-            return f"; {str(candidate.text).partition(':')[0]} ({signed(candidate.delta)})"
+    for group in retyped(evidence, basis) if delta and not _is_rest(basis, parts) else ():
+        change = fsum(group.amounts.values())
+        if group.amounts.keys() <= parts.keys() and 0.5 < change / delta <= 1:
+            return f"; {group.text} ({signed(change)})"
     return ""
 
 
@@ -242,7 +249,8 @@ def _by_name(parts: Mapping[int, Part], replaced: Sequence[set[str]]) -> dict[st
         if len({part.name for part in own.values()}) > 1:
             largest = [max(own.values(), key=lambda part: (getattr(part, side), part.name)).name for side in SIDES]
             shown = short_names(largest, _HALF)
-            found[" → ".join(shown[name] for name in largest)] = own
+            more = len({part.name for part in own.values()} - {*largest})
+            found[" → ".join(shown[name] for name in largest) + (f" + {more} more" if more else "")] = own
             taken |= own.keys()
     return found | by_name({place: part for place, part in parts.items() if place not in taken})
 

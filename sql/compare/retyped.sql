@@ -17,8 +17,8 @@ WITH exact AS (
        AND NOT list_has_any(list(DISTINCT input_dtypes) FILTER (WHERE side = 'baseline'), list(DISTINCT input_dtypes) FILTER (WHERE side = 'new'))
 )
 SELECT op AS name, launcher, baseline_types, new_types,
-       coalesce(sum(ns) FILTER (WHERE side = 'baseline') / any_value(baseline_ns), 0) AS baseline_part,
-       coalesce(sum(ns) FILTER (WHERE side = 'new') / any_value(new_ns), 0) AS new_part,
+       coalesce(sum(ns) FILTER (WHERE side = 'baseline') / nullif(any_value(baseline_ns), 0), 0) AS baseline_part,
+       coalesce(sum(ns) FILTER (WHERE side = 'new') / nullif(any_value(new_ns), 0), 0) AS new_part,
        bool_and(abs(baseline_calls - new_calls) <= 0.01 * baseline_calls) AS as_often
 FROM exact JOIN launch USING (launcher, input_shapes) JOIN of_kernel USING (op)
 GROUP BY op, launcher, baseline_types, new_types ORDER BY ALL;

@@ -563,6 +563,43 @@ def test_another_precision_is_one_cause_also_where_all_kernels_have_other_names(
     )
 
 
+def test_another_precision_is_told_beside_computation_of_which_it_is_most(tmp_path: Path) -> None:
+    """Of one operator, whose name has colons; the kernels that took each other's place are more than the two named."""
+    old, new = by_hand(tmp_path, "old", 200 * MS, free=100 * MS), by_hand(tmp_path, "new", 248 * MS, free=300 * MS)
+    for store, kind, mm in ((old, "BFloat16", 40), (new, "float", 95)):
+        for number in range(5):
+            host: dict[str, Any] = {"host_op": "aten::mm", "shapes": f"{number},8", "input_dtypes": f"{kind};{kind}"}
+            store.kernel(1, f"gemm{number}_{kind}", 4, mm * MS // 10, **host)
+        for number in range(40):
+            calls = 2 if number % 3 or store is old else 3
+            time = 45 if store is old else 50 + number % 2 / 10
+            shapes = "8,8" if number % 4 or store is old else "9,9"
+            store.kernel(1, f"Q{number}", calls, int(time * MS) // 10, shapes=shapes, input_dtypes="INT64")
+    told = [cause.text for cause in causes(old, new).causes if "Computation grew" in cause.text]
+    assert [text.partition("; the largest is ")[2] for text in told] == [
+        "gemm4_BFloat16 → gemm4_float + 8 more (+27.50 ms)"
+        "; aten::mm now works on float instead of BFloat16 (+27.50 ms)."
+    ]
+
+
+@pytest.mark.parametrize("kinds", [("GenericList", "TensorList"), ("Scalar;float", "float")])
+def test_what_is_no_tensor_has_no_data_type(tmp_path: Path, kinds: tuple[str, str]) -> None:
+    old, new = by_hand(tmp_path, "old", 100 * MS), by_hand(tmp_path, "new", 180 * MS)
+    for store, kind, time in ((old, kinds[0], 50), (new, kinds[1], 90)):
+        for name in ("mm", "bmm"):
+            store.kernel(1, f"{name}_{kind}", 4, time * MS, host_op=f"aten::{name}", input_dtypes=kind)
+    assert "data_types" not in {cause.what for cause in causes(old, new).causes}
+
+
+def test_a_kernel_whose_other_calls_made_up_for_those_of_other_types_is_not_told_as_these(tmp_path: Path) -> None:
+    old, new = by_hand(tmp_path, "old", 100 * MS), by_hand(tmp_path, "new", 120 * MS)
+    for store, kind, (mm, addmm, bmm) in ((old, "BFloat16", (40, 30, 30)), (new, "float", (20, 50, 50))):
+        store.kernel(1, "gemm", 4, mm * MS, host_op="aten::mm", input_dtypes=kind, shapes="1,1")
+        store.kernel(1, "gemm", 4, addmm * MS, host_op="aten::addmm", input_dtypes="float", shapes="2,2")
+        store.kernel(1, f"bmm_{kind}", 4, bmm * MS, host_op="aten::bmm", input_dtypes=kind, shapes="3,3")
+    assert "data_types" not in {cause.what for cause in causes(old, new).causes}
+
+
 @pytest.mark.parametrize(("calls", "kind"), [(8, "float"), (4, "BFloat16")])
 def test_other_calls_or_the_same_types_are_no_other_precision(tmp_path: Path, calls: int, kind: str) -> None:
     old, new = by_hand(tmp_path, "old", 100 * MS), by_hand(tmp_path, "new", 180 * MS)

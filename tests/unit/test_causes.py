@@ -574,18 +574,26 @@ def test_one_operator_that_became_two_is_netted_with_both(names: tuple[str, str,
 
 
 @pytest.mark.parametrize(
-    ("longer", "calls", "told"),
-    [(0.9, 0.1, True), (0.5, 0.1, False), (1.0, 11.0, False)],  # of 1 ms and 100 calls each
+    ("longer", "calls", "before", "shapes", "told"),
+    [
+        (0.9, 0.1, 0.0, True, True),  # of 1 ms and 100 calls each
+        (0.5, 0.1, 0.0, True, False),
+        (1.0, 11.0, 0.0, True, False),
+        (0.9, 0.1, 0.1, True, False),  # as many before: these calls are others
+        (0.9, 0.1, 0.0, False, False),
+    ],
 )
-def test_computation_that_was_interrupted_is_not_slower(longer: float, calls: float, told: bool) -> None:
+def test_computation_that_was_interrupted_is_not_slower(
+    longer: float, calls: float, before: float, shapes: bool, told: bool
+) -> None:
     """Ten operators of fifty take 1 ms more: another process computed while a few of their calls ran."""
     names = [f"op{number}" for number in range(50)]
     account = {("compute", None, name): (2.0, 3.0 if place < 10 else 2.0) for place, name in enumerate(names)}
     changes = tuple(
-        OperatorChange(name, 2.0, new, 0.0, 0.0, new - 2.0, 100.0, 100.0, True)
+        OperatorChange(name, 2.0, new, 0.0, 0.0, new - 2.0, 100.0, 100.0, True, has_shapes=shapes)
         for (_, _, name), (_, new) in account.items()
     )
-    odd = {name: OddCalls(name, 0.0, calls, 0.0, longer * 1e6) for name in names[:10]}
+    odd = {name: OddCalls(name, before, calls, 0.0, longer * 1e6) for name in names[:10]}
     (cause,), _ = find_causes(replace(evidence_of(account), operators=changes, odd_calls=odd))
     assert ("as if interrupted" in cause.text) == told
     assert ("more time per call" in cause.text) != told

@@ -59,6 +59,14 @@ def test_a_host_that_takes_another_time_for_the_same_calls_is_one_cause(factor: 
     assert unexplained is not None and unexplained.share == pytest.approx(0.0)
 
 
+def test_a_busier_cpu_is_not_blamed_where_the_profiler_itself_slows_the_host() -> None:
+    evidence = replace(with_operators(waiting(20.0), operators(1.2)), same_host=False)
+    (cause,), _ = find_causes(evidence)
+    assert cause.text == (
+        "The host takes 20 % longer for the same calls: the time the device waits for it grew by 20.00 ms per step."
+    )
+
+
 @pytest.mark.parametrize(
     ("more", "found"),
     [
