@@ -126,12 +126,16 @@ class Case:
             found += f"; {reason or text.runs_needed(decision)}"
         return decision.status, found, certain or (decision.measured and not by_limits)
 
+    def of_runs(self, odds: Odds) -> Decision:
+        """The decision by the values of the runs alone, at equal work if the work differs."""
+        return self._decision(self.work.samples if self.work else self.delta.samples, odds)
+
     def _at_equal_work(self, odds: Odds) -> tuple[Decision, str]:
         """The decision, and why it is open if that is not the number of runs alone."""
-        work = self.work
+        work, found = self.work, self.of_runs(odds)
         if work is None or work.known:
-            return self._decision(work.samples if work else self.delta.samples, odds), ""
-        plain, found = (self._decision(samples, odds) for samples in (self.delta.samples, work.samples))
+            return found, ""
+        plain = self._decision(self.delta.samples, odds)
         if work.growth > 1:
             only_per_token = found.status == Status.IMPROVED and plain.status != Status.IMPROVED
             return (replace(found, status=Status.PASS) if only_per_token else found), ""
@@ -195,14 +199,21 @@ def in_families(cases: Sequence[Case], odds: Odds) -> list[Verdict]:
 
 
 def _no_surer(verdict: Verdict, case: Case, step: Case, odds: Odds) -> Verdict:
-    """The verdict on what follows from the time of the step; open if that time is not decided at the same limit."""
+    """The verdict on what follows from the time of the step; open if that time is not decided at the same limit.
+
+    A change beyond the interval of that time does not follow from it: that of a rate may come from other work.
+    """
     limit = case.rule.max_relative
     if limit is None or verdict.status not in (Status.REGRESSED, Status.IMPROVED):
         return verdict
+    found = case.of_runs(odds)
+    implied = found.interval.change  # of the time, by what follows from it
     if case.delta.polarity == Polarity.HIGHER:
         limit = limit / (1 - limit) if limit < 1 else math.inf
-    alike = replace(step, rule=replace(step.rule, max_relative=limit, max_absolute=None))
-    if alike.verdict(odds).status != Status.INCONCLUSIVE:
+        implied = 1 / (1 + implied) - 1 if implied > -1 else math.inf
+    time = replace(step, rule=replace(step.rule, max_relative=limit, max_absolute=None)).of_runs(odds)
+    of_time = found.relative and time.relative and time.interval.low <= implied <= time.interval.high
+    if time.status != Status.INCONCLUSIVE or not of_time:
         return verdict
     text = f"{verdict.text}; {step.delta.metric}, from which it follows, is not decided"
     return replace(verdict, status=Status.INCONCLUSIVE, text=text, verified=False)

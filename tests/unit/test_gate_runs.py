@@ -220,6 +220,23 @@ def test_what_follows_from_the_step_is_as_sure_as_the_step() -> None:
     assert judge(diff(open_step, rate), policy(default[1], evidence="auto")).verdicts[0].status == "regressed"
 
 
+@pytest.mark.parametrize(
+    ("name", "polarity", "value"), [("perf/throughput", "higher", 600.0), ("timing_per_token_ms/step", "lower", 1700.0)]
+)
+@pytest.mark.parametrize("tokens", [None, 600.0])
+def test_a_rate_that_fewer_tokens_change_does_not_follow_from_the_step(
+    name: str, polarity: str, value: float, tokens: float | None
+) -> None:
+    """The step's time hardly changed, so that its luck cannot be what changed the rate."""
+    step = delta("timing_s/step", 100.0, 102.0, unit="s")
+    work = [] if tokens is None else [delta("workload.total_tokens", 1000.0, tokens, "neutral", "count")]
+    rules = Rule("timing_s/step", max_relative=0.05), Rule(name, max_relative=0.05)
+    for new, status in ((value, "regressed"), (1000.0 * (0.93 if polarity == "higher" else 1.075), "inconclusive")):
+        given = diff(step, delta(name, 1000.0, new, polarity, ""), *(work if status == "regressed" else []))
+        found = judge(given, policy(*rules, evidence="auto")).verdicts
+        assert [one.status for one in found] == ["inconclusive", status]
+
+
 def test_work_that_the_log_separates_is_taken_out() -> None:
     """Tokens +20 %, of which the log explains 5 of 100 s. Per token it would be an improvement."""
     tokens = delta("workload.total_tokens", 1000.0, 1200.0, "neutral", "count")
