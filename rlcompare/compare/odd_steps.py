@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import fsum
+from math import fsum, sqrt
 from statistics import fmean, median, stdev
 from typing import NamedTuple
 
+from rlcompare.compare.estimate import student_quantile
 from rlcompare.compare.evidence import number
 from rlcompare.compare.within_run import LONGER
 from rlcompare.model.diff import Section
 from rlcompare.model.words import SIDES, SideName
 
-LEAST_STEPS, DEVIATIONS = 3, 4.0
-"""A step is odd among at least so many, if it is so many standard deviations of the others, and ``LONGER``, from them.
-"""
+LEAST_STEPS, ERROR = 3, 0.01
+"""A step is odd among at least so many if it is ``LONGER``, and further than Student's t allows, from the others.
+
+``ERROR`` is how often the furthest of steps that differ by luck alone is odd."""
+
+FAR = 1.75
+"""So is one that takes so many times as long as each other, if these differ by less than ``LONGER``.
+
+Student's t of two other steps allows nearly all, although steps hardly differ by so much by luck."""
 
 OF_CHANGE, OF_LEVEL = 0.5, 0.02
 """It makes the mean if the change without it is another one by these parts of the change, and of the baseline."""
@@ -62,6 +69,12 @@ def _odd(side: SideName, values: Sequence[tuple[str, float]]) -> OddStep | None:
     step, value = values[place]
     others = [amount for _, amount in (*values[:place], *values[place + 1 :])]
     mean = fsum(others) / len(others)
-    apart = abs(value - mean)
-    is_odd = mean > 0 and apart > LONGER * mean and apart > DEVIATIONS * stdev(others)
+    far = value >= FAR * max(others) and max(others) < (1 + LONGER) * min(others)
+    is_odd = mean > 0 and abs(value - mean) > LONGER * mean and (far or abs(value - mean) > _by_luck(others))
     return OddStep(side, step, value, mean) if is_odd else None
+
+
+def _by_luck(others: Sequence[float]) -> float:
+    """How far from the mean of its others the furthest step is by luck; any of them may be it, on both ends."""
+    tail = ERROR / (2 * (len(others) + 1))
+    return student_quantile(1 - tail, len(others) - 1) * sqrt(1 + 1 / len(others)) * stdev(others)
