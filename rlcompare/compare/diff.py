@@ -143,7 +143,7 @@ def compare_runs(baseline: SideInput, new: SideInput, options: CompareOptions | 
                     *copies_found(rollups.copies),
                     *apart,
                     *outlasting_found(by_name),
-                    *opposite_profiles(by_name.get(headline), by_name.get(profile)),
+                    *opposite_profiles(by_name.get(headline), by_name.get(profile), rollups.rows(records.MetricSample)),
                     *order_findings(sides, by_name.get(headline)),
                     *lone,
                 ],

@@ -37,17 +37,22 @@ def slow_profiles(
             yield finding_of("slow_profile", sample.side, Severity.CAUTION, where(sample, given) + text)
 
 
-def opposite_profiles(headline: Delta | None, profile: Delta | None) -> Iterator[Finding]:
-    """A caution if the profiled steps changed in the other direction than those that training timed.
+def opposite_profiles(
+    headline: Delta | None, profile: Delta | None, metrics: Sequence[MetricSample]
+) -> Iterator[Finding]:
+    """A caution if the profiled steps changed in the other direction than the plain ones that training timed.
 
     Both must have changed by more than two runs of one setting differ.
 
     Args:
         headline: the time by which the step is judged.
         profile: the time of the profiled step.
+        metrics: what training logged. Nothing is found if the time of a run is not that of its plain steps.
     """
     headline = in_ms(headline)
     if headline is None or profile is None or headline.metric != SPEED:
+        return
+    if any(sample.grade for sample in metrics if sample.name == SPEED):
         return
     changes = [_more_than_noise(time) for time in (headline, profile)]
     if changes[0] * changes[1] < 0:

@@ -352,3 +352,19 @@ def test_profiled_steps_that_tell_another_time_than_plain_ones_are_said(
             "time.step of the profiled steps shrank by 14.00 s, although timing_s/step of the plain ones grew by"
             " 1.00 s: the profile does not show this change."
         )
+
+
+def test_without_plain_steps_no_profile_tells_the_opposite_of_them(tmp_path: Path) -> None:
+    stores = []
+    for name, timed, profiled in (("old", 20.0, 10.0), ("new", 10.0, 20.0)):
+        wall = int(profiled * 1e9)
+        store = RollupStore(tmp_path / f"{name}.duckdb").capture().step(5, wall=wall).time(5, wall, step_ns=wall)
+        store.kernel(5, "MatMul", 2, wall)
+        for step in range(1, 6):
+            store.add("metric", step=step, name="timing_s/step", value=timed, source="file", profiled=True)
+        stores.append(store.done())
+
+    diff = compared(*stores)
+
+    assert diff.headline == "timing_s/step"
+    assert "opposite_profile" not in {finding.key for finding in diff.quality}
