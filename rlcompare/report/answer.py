@@ -111,7 +111,7 @@ def answer_of(diff: Diff, absent: str, gate: GateResult | None = None) -> Answer
 def _odd_steps(diff: Diff) -> str:
     """A clause about profiled steps without which the change would be another one; empty if there are none."""
     odd = odd_steps(diff.sections["steps"]) if diff.headline in PROFILED_STEPS and "steps" in diff.sections else None
-    if odd is None:
+    if odd is None or not odd.baseline:
         return ""
     steps = tr(" and ").join(
         tr(_ODD[one.side], step=safe_text(one.step, 40), time=_ms(one.value), others=_ms(one.others))

@@ -90,3 +90,11 @@ def test_the_critical_path_has_no_value_without_a_step_of_the_ranks() -> None:
 
 def test_steps_of_a_profile_tell_nothing_of_the_time_that_training_logged() -> None:
     assert "step 3" not in answer_of(diff(BASE, (58.6, 114.3, 64.7), "timing_s/step"), "").rest
+
+
+def test_no_change_is_a_part_of_steps_without_time() -> None:
+    """Communication of a capture may be in no step."""
+    new = (58.6, 114.3, 64.7)
+    given = diff(BASE, new, "time.comm")
+    given = replace(given, sections={**given.sections, "steps": steps((0.0, 0.0, 0.0), new)})
+    assert "step 3" not in answer_of(given, "").rest
