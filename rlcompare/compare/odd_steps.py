@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from math import fsum, sqrt
 from statistics import fmean, median, stdev
 from typing import NamedTuple
@@ -44,15 +44,19 @@ class OddSteps(NamedTuple):
     new: float
 
 
-def odd_steps(steps: Section) -> OddSteps | None:
-    """The odd steps, if the change is another one without them. Odd steps that both sides have make no change."""
+def odd_steps(steps: Section, lone: Collection[SideName]) -> OddSteps | None:
+    """The odd steps, if the change is another one without them. Odd steps that both sides have make no change.
+
+    Args:
+        lone: the sides of one run. The rows of others are means over runs, whose steps they do not name.
+    """
     values = {
         side: [(str(row.get(f"{side}_step", row["name"])), number(row[side])) for row in steps.rows] for side in SIDES
     }
     known = {side: [(step, value) for step, value in values[side] if value is not None] for side in SIDES}
     if not all(known.values()):
         return None
-    found = [odd for side in SIDES if (odd := _odd(side, known[side]))]
+    found = [odd for side in SIDES if side in lone and (odd := _odd(side, known[side]))]
     means = {side: fmean(value for _, value in known[side]) for side in SIDES}
     without = means | {odd.side: odd.others for odd in found}
     change, other = (each["new"] - each["baseline"] for each in (means, without))

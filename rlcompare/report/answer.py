@@ -110,7 +110,10 @@ def answer_of(diff: Diff, absent: str, gate: GateResult | None = None) -> Answer
 
 def _odd_steps(diff: Diff) -> str:
     """A clause about profiled steps without which the change would be another one; empty if there are none."""
-    odd = odd_steps(diff.sections["steps"]) if diff.headline in PROFILED_STEPS and "steps" in diff.sections else None
+    if diff.headline not in PROFILED_STEPS or "steps" not in diff.sections:
+        return ""
+    runs = {"baseline": diff.baseline.runs, "new": diff.new.runs}
+    odd = odd_steps(diff.sections["steps"], [side for side in SIDES if len(runs[side]) == 1])
     if odd is None or not odd.baseline:
         return ""
     steps = tr(" and ").join(

@@ -10,7 +10,7 @@ import pytest
 
 from rlcompare.compare.odd_steps import odd_steps
 from rlcompare.model.diff import Delta, Diff, Row, Section
-from rlcompare.model.words import Polarity
+from rlcompare.model.words import SIDES, Polarity
 from rlcompare.report.answer import answer_of
 from tests.unit import diff_examples
 
@@ -70,7 +70,7 @@ def test_the_change_without_a_step_that_makes_the_mean(
     ],
 )
 def test_other_steps_are_not_named(baseline: Sequence[float], new: Sequence[float]) -> None:
-    assert odd_steps(steps(baseline[: len(new)], new)) is None
+    assert odd_steps(steps(baseline[: len(new)], new), SIDES) is None
 
 
 @pytest.mark.parametrize("count", [3, 4, 5, 10])
@@ -79,7 +79,7 @@ def test_steps_that_differ_by_luck_are_not_odd(count: int, spread: float) -> Non
     """Without the rule that luck allows more where few steps tell, up to 40 of 100 were."""
     luck = random.Random(count)
     sides = [[luck.gauss(100.0, 100.0 * spread) for _ in range(count)] for _ in range(1_000)]
-    named = [odd_steps(steps([100.0] * count, side)) for side in sides]
+    named = [odd_steps(steps([100.0] * count, side), SIDES) for side in sides]
     assert sum(found is not None for found in named) <= 20
 
 
@@ -93,8 +93,15 @@ def test_steps_of_a_profile_tell_nothing_of_the_time_that_training_logged() -> N
 
 
 def test_no_change_is_a_part_of_steps_without_time() -> None:
-    """Communication of a capture may be in no step."""
-    new = (58.6, 114.3, 64.7)
-    given = diff(BASE, new, "time.comm")
+    new = (58.0, 600.0, 59.0)
+    given = diff(BASE, new)
     given = replace(given, sections={**given.sections, "steps": steps((0.0, 0.0, 0.0), new)})
     assert "step 3" not in answer_of(given, "").rest
+
+
+def test_a_mean_over_runs_is_no_step() -> None:
+    """Of two runs, one may have an odd step, of another number and a longer time."""
+    given = diff(BASE, (58.6, 114.3, 64.7))
+    two = replace(given, new=replace(given.new, runs=given.new.runs * 2))
+    assert "step 3" not in answer_of(two, "").rest
+    assert "step 3" in answer_of(replace(given, baseline=two.new), "").rest, "the odd step is of the other side"
