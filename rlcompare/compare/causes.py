@@ -157,9 +157,10 @@ class _Choice:
         return replace(self._basis, parts=tuple(replace(part, new=part.baseline + left) for part, left in parts))
 
     def take_all(self, candidates: Iterable[Candidate]) -> None:
-        """Takes each, the largest first, however small it is."""
+        """Takes each, the largest first, however small it is, but those of which earlier ones hold most."""
         for candidate in sorted(candidates, key=lambda one: (-abs(one.delta), one.what, one.row)):
-            self._add(candidate, self._available(candidate))
+            if found := self._available(candidate):
+                self._add(candidate, found)
 
     def take_common(self, kinds: Iterable[Iterator[Candidate]]) -> None:
         """Takes what most parts share, in this order: a single part of it is no cause of its own."""

@@ -96,14 +96,14 @@ def places(evidence: Evidence, basis: Basis, rest: Basis, single: Sequence[Candi
 
 
 def lone_phases(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
-    """Phases of the profiled step that only one side has, where both sides know the phases of their step.
+    """Phases of the profiled step that only one side runs, where both sides know the phases of their step.
 
     A phase that the other side runs under another name, or unmarked, or inside another phase, is gone from there: what
     moved the other way must be less than half as much.
     """
     phases: dict[str, dict[int, Part]] = {}
     for place, part in enumerate(basis.parts):
-        if part.kind != TIMER:
+        if part.kind != TIMER and part.phase not in evidence.lone_phases:
             phases.setdefault(str(part.phase or OUTSIDE), {})[place] = part
     sums = {
         phase: [fsum(getattr(part, side) for part in of.values()) for side in SIDES] for phase, of in phases.items()

@@ -136,6 +136,21 @@ class TestOnPaper:
         assert diff.comparability.status == "comparable"
         assert "update_actor are unknown" in " ".join(one.message for one in diff.quality)
 
+    def test_a_phase_that_was_not_profiled_on_one_side_is_told_once(self, tmp_path: Path) -> None:
+        """It is neither gone nor new."""
+
+        def made(name: str, **phases: int) -> Path:
+            store = holding(tmp_path / name, *(("actor", phase, compute) for phase, compute in phases.items()))
+            for number, (phase, compute) in enumerate(phases.items()):
+                store.phase(21, phase, compute * MS, number, role="actor")
+            return store.done()
+
+        more = made("more", ref=10, old_log_prob=20, update_actor=30)
+        fewer = made("fewer", old_log_prob=20, update_actor=30)
+        for baseline, new in ((more, fewer), (fewer, more)):
+            causes = compared(baseline, new, varied=("captures",)).causes
+            assert [cause.what for cause in causes if cause.row == "ref"] == ["one_side"]
+
     @pytest.mark.parametrize(
         ("old", "new"),
         [
