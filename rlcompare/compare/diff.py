@@ -111,6 +111,7 @@ def compare_runs(baseline: SideInput, new: SideInput, options: CompareOptions | 
                 rollups.rows(records.LoneLaunch),
                 rollups.rows(records.Retyped),
                 rollups.rows(records.PhaseKernels),
+                rollups.rows(records.PhaseSteps),
                 rollups.rows(records.HostTime),
                 rollups.rows(records.OddCalls),
                 log,

@@ -18,6 +18,7 @@ from rlcompare.compare.records import (
     OddCalls,
     OtherTypes,
     PhaseKernels,
+    PhaseSteps,
     Retyped,
 )
 from rlcompare.compare.rows import NS_PER_MS, OTHERS, decompose
@@ -118,6 +119,7 @@ class Evidence:
         kernel_places: rows like those of the section ``kernels``, of operators that several places launch, by place.
         lone_launches: calls of operators that one side alone runs, by the place that launches them.
         phase_kernels: the number of kernels of each phase.
+        phase_steps: for each phase that not every profiled step has, in how many it ran.
         host_times: the host's time in operators, in each phase and as a whole.
         odd_calls: the calls of each operator that take far longer than the others of their kind in the same step.
         retyped: kernels whose calls have inputs of other data types, by what launches them.
@@ -144,6 +146,7 @@ class Evidence:
     lone_launches: Sequence[LoneLaunch] = ()
     retyped: Sequence[Retyped] = ()
     phase_kernels: Mapping[str, PhaseKernels] = field(default_factory=dict)
+    phase_steps: Mapping[str, RarePhase] = field(default_factory=dict)
     host_times: Sequence[HostTime] = ()
     odd_calls: Mapping[str, OddCalls] = field(default_factory=dict)
     log: TrainingLog = field(default_factory=TrainingLog)
@@ -168,6 +171,7 @@ class Evidence:
         lone_launches: Sequence[LoneLaunch],
         retyped: Sequence[Retyped],
         phase_kernels: Sequence[PhaseKernels],
+        phase_steps: Sequence[PhaseSteps],
         host_times: Sequence[HostTime],
         odd_calls: Sequence[OddCalls],
         log: TrainingLog,
@@ -212,6 +216,13 @@ class Evidence:
             lone_launches=lone_launches,
             retyped=retyped,
             phase_kernels={row.name: row for row in phase_kernels},
+            phase_steps={
+                row.name: RarePhase(
+                    {"baseline": row.baseline_had, "new": row.new_had},
+                    {"baseline": row.baseline_steps, "new": row.new_steps},
+                )
+                for row in phase_steps
+            },
             host_times=host_times,
             odd_calls={row.name: row for row in odd_calls},
             log=log,

@@ -99,7 +99,8 @@ def lone_phases(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
     """Phases of the profiled step that only one side runs, where both sides know the phases of their step.
 
     A phase that the other side runs under another name, or unmarked, or inside another phase, is gone from there: what
-    moved the other way must be less than half as much.
+    moved the other way must be less than half as much. One that not every step of its side has, as tests of each fifth
+    step, may be there by the choice of the steps.
     """
     phases: dict[str, dict[int, Part]] = {}
     for place, part in enumerate(basis.parts):
@@ -120,7 +121,10 @@ def lone_phases(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
     for phase in lone:
         delta = total(phases[phase].values())
         if abs(delta) >= LEAST_LONE * abs(basis.change) and not _is_denied(evidence, phase, delta):
+            rare = evidence.phase_steps.get(phase)
             text = f"Phase {short(phase)} is {'new' if new else 'gone'}: {ms(abs(delta))} per step."
+            if rare is not None:
+                text = f"Phase {short(phase)} {moved(delta)} per step, {rare.text}."
             yield Candidate("phase", whole(phases[phase]), text, "phases", phase)
 
 

@@ -537,6 +537,14 @@ class PhaseKernels(NamedTuple):
     new: float | None
 
 
+class PhaseSteps(NamedTuple):
+    name: str
+    baseline_had: int
+    baseline_steps: int
+    new_had: int
+    new_steps: int
+
+
 class OddCalls(NamedTuple):
     name: str
     baseline_calls: float

@@ -151,6 +151,39 @@ class TestOnPaper:
             causes = compared(baseline, new, varied=("captures",)).causes
             assert [cause.what for cause in causes if cause.row == "ref"] == ["one_side"]
 
+    @pytest.mark.parametrize("folders", [False, True])
+    def test_a_phase_that_not_every_step_has_is_not_called_new(self, tmp_path: Path, folders: bool) -> None:
+        """Which steps were profiled may be why the other side has none. A phase of each step is new."""
+
+        def made(name: str, *steps: int, testing: tuple[int, ...]) -> Path:
+            store = RollupStore(tmp_path / f"{name}.duckdb")
+            for number, phase in enumerate(("update_actor", "ref") if folders else ("",)):
+                store.capture(number, role="actor", phase=phase or None)
+                for step in steps:
+                    of_step = {"ref": 20, "update_actor": 60} | ({"testing": 30} if step in testing else {})
+                    own = {name: ms for name, ms in of_step.items() if (name == "ref") == (phase == "ref")}
+                    own = own if phase else of_step
+                    store.step(step, number).time(step, sum(own.values()) * MS, number)
+                    for name, ms in own.items():
+                        store.phase(step, name, ms * MS, number).kernel(step, "K", 2, ms * MS, number, phase=name)
+            return store.done()
+
+        old, some, each = (
+            made(name, *steps, testing=testing)
+            for name, steps, testing in (
+                ("old", (1, 2, 3, 4), ()),
+                ("some", (4, 5, 6), (5,)),
+                ("each", (4, 5, 6), (4, 5, 6)),
+            )
+        )
+        texts = [compared(*sides).causes[0].text for sides in ((old, some), (some, old), (old, each), (each, old))]
+        assert texts == [
+            "Phase testing grew by 10.00 ms per step, in 1 of 3 steps, before in 0 of 4.",
+            "Phase testing shrank by 10.00 ms per step, in 0 of 4 steps, before in 1 of 3.",
+            "Phase testing is new: 30.00 ms per step.",
+            "Phase testing is gone: 30.00 ms per step.",
+        ]
+
     @pytest.mark.parametrize(
         ("old", "new"),
         [
