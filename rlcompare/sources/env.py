@@ -71,7 +71,8 @@ _SWITCHES: Mapping[str, tuple[str, ...]] = {
     "profiler.mstx_domain_include": ("_mstx_domain_include",),
     "profiler.mstx_domain_exclude": ("_mstx_domain_exclude",),
 }
-_TRACE_SWITCHES = ("record_shapes", "with_stack", "profile_memory", "with_flops", "with_modules")
+_SHOWN_BY_EVENTS = ("record_shapes", "with_stack", "profile_memory")
+_TRACE_SWITCHES = (*_SHOWN_BY_EVENTS, "with_flops", "with_modules")
 _VERSIONS = {
     "cann_version": "cann",
     "torch_npu_version": "torch_npu",
@@ -230,12 +231,14 @@ def environment_of_trace(header: Mapping[str, object]) -> dict[str, str]:
 def unset_switches(header: Mapping[str, object]) -> list[str]:
     """The switches that a torch.profiler trace does not name, if its torch names those that are on.
 
-    Torch does so since 1.10. That is known if one is named, or from ``baseTimeNanoseconds`` on, in torch's own header.
+    Torch does so since 1.10, which is known if one is named. If none is, as after torch.autograd.profiler, only those
+    that events would show are told, in torch's own header from ``baseTimeNanoseconds`` on.
     """
     unset = [name for name in _TRACE_SWITCHES if name not in header]
+    if len(unset) < len(_TRACE_SWITCHES):
+        return unset
     is_recent = "devices" in header and isinstance(header.get("baseTimeNanoseconds"), int)
-    tells = is_recent or len(unset) < len(_TRACE_SWITCHES)
-    return unset if tells else []
+    return list(_SHOWN_BY_EVENTS) if is_recent else []
 
 
 def _schedule(value: object) -> str | None:
