@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from math import fsum, log
 
 from rlcompare.compare.computation import MOST_OF, fractions_of, outside
@@ -99,8 +99,8 @@ def lone_phases(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
     """Phases of the profiled step that only one side runs, where both sides know the phases of their step.
 
     A phase that the other side runs under another name, or unmarked, or inside another phase, is gone from there: what
-    moved the other way must be less than half as much. One that not every step of its side has, as tests of each fifth
-    step, may be there by the choice of the steps.
+    moved the other way, of time and of kernels, must be less than half as much. One that not every step of its side
+    has, as tests of each fifth step, may be there by the choice of the steps.
     """
     phases: dict[str, dict[int, Part]] = {}
     for place, part in enumerate(basis.parts):
@@ -115,8 +115,13 @@ def lone_phases(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
     if not lone or (new and gone) or len(lone) == len(named):
         return
     sign = 1 if new else -1
-    against = fsum(min(sign * total(of.values()), 0.0) for phase, of in phases.items() if phase not in lone)
-    if -against > 0.5 * fsum(sign * total(phases[phase].values()) for phase in lone):
+    times = {phase: [sign * part.delta for part in of.values()] for phase, of in phases.items()}
+    kernels = {
+        phase: [sign * ((row.new or 0.0) - (row.baseline or 0.0))]
+        for phase, row in evidence.phase_kernels.items()
+        if phase not in evidence.lone_phases
+    }
+    if _is_elsewhere(times, lone) or _is_elsewhere(kernels, lone):
         return
     for phase in lone:
         delta = total(phases[phase].values())
@@ -126,6 +131,16 @@ def lone_phases(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
             if rare is not None:
                 text = f"Phase {short(phase)} {moved(delta)} per step, {rare.text}."
             yield Candidate("phase", whole(phases[phase]), text, "phases", phase)
+
+
+def _is_elsewhere(changes: Mapping[str, Sequence[float]], lone: Collection[str]) -> bool:
+    """Whether more than half of what phases that one side alone has are fell in other phases.
+
+    What fell is not made up for by what grew beside it: a phase that took another one in may have become quicker.
+    """
+    moved_here = fsum(change for phase in lone for change in changes.get(phase, ()))
+    fell = fsum(change for phase, of in changes.items() if phase not in lone for change in of if change < 0)
+    return moved_here > 0 and -fell > 0.5 * moved_here
 
 
 def _names(evidence: Evidence, kind: str) -> str:

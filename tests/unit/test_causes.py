@@ -17,7 +17,7 @@ from rlcompare.compare.computation import outside
 from rlcompare.compare.evidence import Evidence, OperatorChange
 from rlcompare.compare.parts import Basis, Candidate, Part, basis_of
 from rlcompare.compare.places import places
-from rlcompare.compare.records import OddCalls
+from rlcompare.compare.records import OddCalls, PhaseKernels
 from rlcompare.model.diff import Cause, Delta, Row, Section, Unexplained
 from rlcompare.model.words import Polarity, Presence
 
@@ -169,6 +169,23 @@ def test_a_phase_that_the_other_side_runs_elsewhere_is_not_new(other: Account) -
     new: Account = {("operator", "update_critic", "aten::c"): (0.0, 60.0)}
     causes, _ = causes_of(SHARED | new | other)
     assert not any("is new" in cause.text or "is gone" in cause.text for cause in causes)
+
+
+@pytest.mark.parametrize("own", ["aten::a", "aten::c"])
+def test_a_phase_that_another_one_took_in_is_not_gone_if_that_became_quicker(own: str) -> None:
+    """Where both run the same operators, the number of kernels tells it."""
+    account: Account = {
+        ("operator", "ref", own): (10.0, 0.0),
+        ("operator", "old_log_prob", "aten::a"): (20.0, 22.0 if own == "aten::a" else 12.0),
+        ("operator", "update_actor", "aten::b"): (30.0, 23.0),
+    }
+    if own == "aten::c":
+        account["operator", "old_log_prob", own] = (0.0, 10.0)
+    kernels = {"ref": (100.0, None), "old_log_prob": (100.0, 200.0), "update_actor": (300.0, 300.0)}
+    evidence = evidence_of(account)
+    if own == "aten::a":
+        evidence = replace(evidence, phase_kernels={name: PhaseKernels(name, *of) for name, of in kernels.items()})
+    assert "ref" not in [cause.row for cause in find_causes(evidence)[0]]
 
 
 def test_a_long_name_is_shortened_in_the_clause_of_a_phase() -> None:
