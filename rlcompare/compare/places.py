@@ -88,7 +88,7 @@ def places(evidence: Evidence, basis: Basis, rest: Basis, single: Sequence[Candi
                 types = "" if reason else _retyped(evidence, basis, parts)
             changed = sum(1 for of_name in names.values() if total(of_name.values()))
             text = (
-                f"{start} {moved(delta)} per step, over {changed} {_names(evidence, kind)}{reason}; the largest is"
+                f"{start} {moved(delta)} per step, over {_names(evidence, kind, changed)}{reason}; the largest is"
                 f" {_shown(evidence, largest, names[largest])} ({signed(most)}){types}{clause}."
             )
             row = max(names[largest].values(), key=lambda part: (abs(part.delta), part.name)).name
@@ -143,11 +143,12 @@ def _is_elsewhere(changes: Mapping[str, Sequence[float]], lone: Collection[str])
     return moved_here > 0 and -fell > 0.5 * moved_here
 
 
-def _names(evidence: Evidence, kind: str) -> str:
-    """What the names of a kind of time are of."""
-    if kind == COMPUTE:
-        return "kernels" if evidence.on_device else "operators"
-    return "operators and calls" if kind == "idle" else "collectives"
+def _names(evidence: Evidence, kind: str, number_: int) -> str:
+    """So many names of a kind of time, and what they are of."""
+    if kind == "idle":
+        return f"{number_} {'operator or call' if number_ == 1 else 'operators and calls'}"
+    word = ("kernel" if evidence.on_device else "operator") if kind == COMPUTE else "collective"
+    return f"{number_} {word}{'' if number_ == 1 else 's'}"
 
 
 def kind_name(evidence: Evidence, kind: str) -> str:
