@@ -16,9 +16,9 @@ WITH profiled AS (
     SELECT phase FROM most GROUP BY phase HAVING bool_or(had < steps)
 )
 SELECT r.phase AS name,
-       coalesce(sum(m.had) FILTER (s.side = 'baseline'), 0) AS baseline_had,
-       coalesce(sum(coalesce(m.steps, s.steps)) FILTER (s.side = 'baseline'), 0) AS baseline_steps,
-       coalesce(sum(m.had) FILTER (s.side = 'new'), 0) AS new_had,
-       coalesce(sum(coalesce(m.steps, s.steps)) FILTER (s.side = 'new'), 0) AS new_steps
+       CAST(coalesce(sum(m.had) FILTER (s.side = 'baseline'), 0) AS BIGINT) AS baseline_had,
+       CAST(coalesce(sum(coalesce(m.steps, s.steps)) FILTER (s.side = 'baseline'), 0) AS BIGINT) AS baseline_steps,
+       CAST(coalesce(sum(m.had) FILTER (s.side = 'new'), 0) AS BIGINT) AS new_had,
+       CAST(coalesce(sum(coalesce(m.steps, s.steps)) FILTER (s.side = 'new'), 0) AS BIGINT) AS new_steps
 FROM rare AS r CROSS JOIN lengths AS s LEFT JOIN most AS m ON m.phase = r.phase AND m.side = s.side
 GROUP BY r.phase ORDER BY r.phase;
