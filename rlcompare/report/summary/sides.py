@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
+from itertools import accumulate
 
 from rlcompare.language import mark, tr
 from rlcompare.model.diff import Diff, Side
@@ -40,12 +41,12 @@ def differs_item(diff: Diff) -> SummaryItem:
     other_work = status == Comparable.COMPARABLE and large_differences(diff)
     parts = [tr("comparable settings, but the workload differs") if other_work else tr(_STATUS[status])]
     parts += differences(findings)
-    known = [finding.key for finding in findings]
+    told = {finding.key for finding in findings}
     environment = rows_of(diff, "env")
     parts += [
         f"{safe_text(row.get('name'), 40)} {change_of_text(row.get('baseline'), row.get('new'))}"
         for row in environment
-        if row.get("baseline") != row.get("new") and not _is_told(str(row.get("name")), known)
+        if row.get("baseline") != row.get("new") and not _is_told(str(row.get("name")), told)
     ]
     if len(parts) == 1:
         recorded = diff.baseline.env and diff.new.env
@@ -56,9 +57,10 @@ def differs_item(diff: Diff) -> SummaryItem:
     return SummaryItem("differs", tr("differs"), tuple(parts), mood, lines=2, shorter=(shorter,))
 
 
-def _is_told(key: str, known: Iterable[str]) -> bool:
-    """Whether a finding is about a setting, or about all below one name."""
-    return any(key == one or (one.endswith(".*") and key.startswith(one[:-1])) for one in known)
+def _is_told(key: str, told: Collection[str]) -> bool:
+    """Whether a finding is about a setting, or about all below a name of which it is one: ``a.*`` for ``a.b.c``."""
+    above = accumulate(key.split(".")[:-1], "{}.{}".format)
+    return key in told or any(f"{name}.*" in told for name in above)
 
 
 def label_text(side: Side) -> str:
