@@ -7,7 +7,7 @@ causes contain the same time, so their shares and what is left (``Diff.unexplain
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from math import fsum
@@ -79,10 +79,12 @@ def find_causes(evidence: Evidence) -> tuple[tuple[Cause, ...], Unexplained | No
     choice = _Choice(evidence, basis)
     choice.take_all(of_one_side(evidence, basis))
     choice.take_all(lone_phases(evidence, basis))
-    common = (work, straggler, cover_of_one_rank, data_types, everything, module_alone, clock, host_pace)
-    choice.take_common(kind(evidence, basis) for kind in common)
-    kinds = (computation, data_types, communication, host_pace_of_phases, waits, log_reasons)
-    single = [candidate for kind in kinds for candidate in kind(evidence, basis)]
+    types = [*data_types(evidence, basis)]
+    choice.take_common(kind(evidence, basis) for kind in (work, straggler, cover_of_one_rank))
+    choice.take_common([types])
+    choice.take_common(kind(evidence, basis) for kind in (everything, module_alone, clock, host_pace))
+    kinds = (computation, communication, host_pace_of_phases, waits, log_reasons)
+    single = [*types, *(candidate for kind in kinds for candidate in kind(evidence, basis))]
     few = _of_few(evidence, choice, single) or _of_places(evidence, choice, single)
     few.take_rest(evidence, single)
     few.take_opposite(evidence, single)
@@ -162,7 +164,7 @@ class _Choice:
             if found := self._available(candidate):
                 self._add(candidate, found)
 
-    def take_common(self, kinds: Iterable[Iterator[Candidate]]) -> None:
+    def take_common(self, kinds: Iterable[Iterable[Candidate]]) -> None:
         """Takes what most parts share, in this order: a single part of it is no cause of its own."""
         for candidates in kinds:
             for candidate in candidates:
@@ -212,8 +214,8 @@ class _Choice:
         """The places that no single set holds nearly all of, by what is left of them."""
         return [
             place
-            for place in places(evidence, self._basis, self.left_over(), single)
-            if place.what in kinds and not any(self._part_of(place, one) >= NARROWED for one in single)
+            for place in places(evidence, self._basis, self.left_over(), single, kinds)
+            if not any(self._part_of(place, one) >= NARROWED for one in single)
         ]
 
     def _is_phases_own(self, cause: Cause) -> bool:
@@ -234,14 +236,12 @@ class _Choice:
         """
         for kinds in ((), ("kind",)):
             while len(self.chosen) < MOST:
-                able = self._places(evidence, candidates, kinds) if kinds else candidates
-                largest = self._largest(able)
-                delta = largest[2] if largest else 0.0
-                part = delta / self.rest if self.rest else 0.0
-                if abs(delta) < WORTH_NAMING * abs(self._basis.change) or not NARROWED <= part <= 1 / NARROWED:
+                largest = self._largest(self._places(evidence, candidates, kinds) if kinds else candidates)
+                if largest is None or not self.rest or not NARROWED <= largest[2] / self.rest <= 1 / NARROWED:
                     break
-                if largest:
-                    self._add(*largest[:2])
+                if abs(largest[2]) < WORTH_NAMING * abs(self._basis.change):
+                    break
+                self._add(*largest[:2])
 
     def take_opposite(self, evidence: Evidence, candidates: Sequence[Candidate]) -> None:
         """Takes sets and kinds of time that made up for a large part of the change, and what they made up for."""

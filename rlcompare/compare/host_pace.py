@@ -51,9 +51,9 @@ def _candidate(evidence: Evidence, basis: Basis, row: HostTime) -> Candidate | N
     factor = _factor(row)
     if not evidence.on_device or factor is None or abs(factor - 1) < LEAST_PACE:
         return None
-    able = {place: part for place, part in enumerate(basis.parts) if row.whole or part.phase == row.phase}
-    parts = {place: part for place, part in basis.of_kind(*_WAITING).items() if place in able}
-    time = fsum(part.baseline for part in able.values())
+    waits = basis.of_kind(*_WAITING)
+    parts = {place: part for place, part in waits.items() if row.whole or part.phase == row.phase}
+    time = fsum(part.baseline for part in basis.parts if row.whole or part.phase == row.phase)
     if not time or basis.is_apart(parts.values()):
         return None
     if not LEAST_WAITED <= total(parts.values()) / ((factor - 1) * time) <= MOST_WAITED:

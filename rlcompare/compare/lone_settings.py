@@ -25,10 +25,10 @@ def lone_settings(
         apart: those that have a finding of their own, however many there are.
     """
     for where, own, other in (("baseline", baseline, new), ("new side", new, baseline)):
-        names = {name for key in other for name in _names_above(key)}
+        names = {name for key in other for name in names_above(key)}
         groups: dict[str, list[str]] = defaultdict(list)
         for key in sorted(key for key in own.keys() - other.keys() if key.partition(".")[0] != SAMPLED):
-            lone = (name for name in _names_above(key) if name not in names)  # the shortest first
+            lone = (name for name in names_above(key) if name not in names)  # the shortest first
             groups[key if key in apart else next(lone, key)].append(key)
         for name, keys in groups.items():
             if len(keys) >= MANY:
@@ -40,6 +40,6 @@ def lone_settings(
                 yield Finding(key, baseline.get(key), new.get(key), Severity.INFO, text)
 
 
-def _names_above(key: str) -> list[str]:
+def names_above(key: str) -> list[str]:
     """``a``, ``a.b`` for ``a.b.c``."""
     return list(accumulate(key.split(".")[:-1], "{}.{}".format))

@@ -36,8 +36,7 @@ def odd_calls(evidence: Evidence, names: Iterable[str]) -> str:
     before, after = (fsum(getattr(row, f"{side}_calls") for row in odd) for side in SIDES)
     if min(before, after) > MOST_BEFORE * max(before, after):
         return ""
-    side = SIDES[delta > 0]
-    calls, of_all = fsum(getattr(row, f"{side}_calls") for row in odd), fsum(change.new_calls for change in changes)
+    calls, of_all = after if delta > 0 else before, fsum(change.new_calls for change in changes)
     if not MOST_OF <= longer / delta <= 1 / MOST_OF or calls > min(max(FEW * of_all, 1.0), of_all / 4):
         return ""
     return (

@@ -41,14 +41,28 @@ _HALF = 40
 """Characters of each of two names that are told as one."""
 
 
-def places(evidence: Evidence, basis: Basis, rest: Basis, single: Sequence[Candidate] = ()) -> Iterator[Candidate]:
+def places(
+    evidence: Evidence,
+    basis: Basis,
+    rest: Basis,
+    single: Sequence[Candidate] = (),
+    wanted: Collection[str] = ("phase", "kind"),
+) -> Iterator[Candidate]:
     """Each phase, and each kind of time, of a profile.
 
     Args:
         rest: the basis without what other causes explain.
         single: the candidates of which those that took each other's place count as one name.
+        wanted: ``Candidate.what`` of the places.
     """
     replaced = [{basis.parts[place].name for place in one.amounts} for one in single if one.what == "replaced"]
+    if "phase" in wanted:
+        yield from _phases(evidence, basis, rest, replaced)
+    if "kind" in wanted:
+        yield from _kinds(evidence, basis, rest, replaced)
+
+
+def _phases(evidence: Evidence, basis: Basis, rest: Basis, replaced: Sequence[set[str]]) -> Iterator[Candidate]:
     phases: dict[str, dict[int, Part]] = {}
     for place, part in enumerate(rest.parts):
         if part.kind != TIMER and part.phase not in (None, OUTSIDE):
@@ -71,6 +85,9 @@ def places(evidence: Evidence, basis: Basis, rest: Basis, single: Sequence[Candi
         start = f"{'The rest of phase' if is_rest else 'Phase'} {short(phase)}"
         text = f"{start} {moved(delta)} per step{mainly}{counted}{clause}."
         yield Candidate("phase", whole(parts), text, "phases", phase, facts)
+
+
+def _kinds(evidence: Evidence, basis: Basis, rest: Basis, replaced: Sequence[set[str]]) -> Iterator[Candidate]:
     for kind in _KINDS:
         name = kind_name(evidence, kind)
         parts = {place: part for place, part in enumerate(rest.parts) if _kind(part) == kind}

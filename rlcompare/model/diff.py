@@ -138,8 +138,7 @@ class Cause:
     Attributes:
         what: a short stable word. A phase that one side alone has times of: ``one_side``. What most parts share:
             ``everything``, ``workload``, ``frequency``, ``compute``, ``host_pace``, ``module``, ``straggler``.
-            Operators:
-            ``operator_slower``, ``operator_calls``, ``operator_time``, ``replaced``, ``data_types``.
+            Operators: ``operator_slower``, ``operator_calls``, ``operator_time``, ``replaced``, ``data_types``.
             Communication: ``waiting``, ``communication``, ``lost_overlap``. What the device waited for: ``data``,
             ``sync``, ``gc``, ``alloc``, ``compile``, ``collective_call``, ``copies``, ``operator``, ``python``,
             ``launch``, ``queue``, ``late_start``, ``between_steps``, ``free``, ``unknown``. Places:

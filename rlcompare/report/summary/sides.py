@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from itertools import accumulate
 
+from rlcompare.compare.lone_settings import names_above
 from rlcompare.language import mark, tr
 from rlcompare.model.diff import Diff, Side
 from rlcompare.model.words import Comparable, SideName
@@ -59,8 +59,7 @@ def differs_item(diff: Diff) -> SummaryItem:
 
 def _is_told(key: str, told: Collection[str]) -> bool:
     """Whether a finding is about a setting, or about all below a name of which it is one: ``a.*`` for ``a.b.c``."""
-    above = accumulate(key.split(".")[:-1], "{}.{}".format)
-    return key in told or any(f"{name}.*" in told for name in above)
+    return key in told or any(f"{name}.*" in told for name in names_above(key))
 
 
 def label_text(side: Side) -> str:
