@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 from rlcompare.errors import InputError
 
@@ -19,8 +21,15 @@ CONFIG, OVERRIDES, HYDRA = "config.yaml", "overrides.yaml", "hydra.yaml"
 
 _MOST_BYTES = 4 * 2**20
 _MOST_DEPTH = 40
+_MOST_VALUES = 20_000
 _MOST_REFERENCES = 20
 _REFERENCE = re.compile(r"\$\{(?:oc\.select:\s*)?(\.*\w[\w.]*)(?:,\s*([^${}]*))?\}")
+_DIGITS = r"[0-9](?:_*[0-9])*"
+_FLOAT = (
+    rf"[-+]?(?:{_DIGITS}(?:\.(?:{_DIGITS})?(?:[eE][-+]?[0-9]+)?|[eE][-+]?[0-9]+)|\.{_DIGITS}(?:[eE][-+][0-9]+)?|\.(?:inf|Inf|INF))"
+    r"|\.(?:nan|NaN|NAN)"
+)
+"""What OmegaConf reads as a number with a fraction: YAML 1.1, as PyYAML reads it, has no ``1e-6``."""
 _OVERRIDE = re.compile(r"(?:\+\+|\+)?([\w.]+)=(.*)", re.DOTALL)
 _REMEDY = "Copy it again, or put the job's console log beside it"
 
@@ -54,35 +63,56 @@ def read(files: Sequence[Path]) -> Mapping[str, object]:
 
 
 def _yaml(path: Path) -> object:
-    """The content of a YAML file. Anchors, by which a small file can make a huge tree, are refused: Hydra has none."""
+    """The content of a YAML file."""
     import yaml
-    from omegaconf import OmegaConf
-    from omegaconf.errors import OmegaConfBaseException
 
     try:
         with path.open("rb") as file:
             data = file.read(_MOST_BYTES + 1)
         if len(data) > _MOST_BYTES:
             raise InputError(path, f"it is larger than {_MOST_BYTES // 2**20} MiB", _REMEDY)
-        text = data.decode("utf-8", "replace")
-        _check(yaml.parse(text, Loader=yaml.SafeLoader))
-        made = OmegaConf.to_container(OmegaConf.create(text), resolve=False) if text.strip() else {}
+        return _loaded(data.decode("utf-8", "replace"))
     except OSError as error:
         raise InputError(path, error.strerror or str(error), "Check that it still exists and is readable") from error
-    except (yaml.YAMLError, OmegaConfBaseException, AssertionError, ValueError, TypeError, RecursionError) as error:
-        reason = (str(error).splitlines() or ["it holds no keys"])[0][:100]  # OmegaConf asserts that there are some
+    except (yaml.YAMLError, ValueError, TypeError, RecursionError) as error:
+        reason = (str(error).splitlines() or [type(error).__name__])[0][:100]
         raise InputError(path, f"it is not Hydra's YAML ({reason})", _REMEDY) from error
-    return made
 
 
-def _check(events: object) -> None:
+def _loaded(text: str) -> Any:
+    """YAML as OmegaConf reads it, without its check of references, which takes the square of their nesting.
+
+    Raises:
+        yaml.YAMLError, ValueError, TypeError, RecursionError: it is no YAML, or has anchors, by which a small text can
+            make a huge tree and which Hydra does not write, or too many values.
+    """
     import yaml
 
     depth = 0
-    for event in events:  # type: ignore[attr-defined]
+    for number, event in enumerate(yaml.parse(text, Loader=_loader())):
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-        if isinstance(event, yaml.AliasEvent) or depth > _MOST_DEPTH:
-            raise ValueError("anchors" if depth <= _MOST_DEPTH else "nested too deeply")
+        if isinstance(event, yaml.AliasEvent):
+            raise ValueError("anchors")
+        if depth > _MOST_DEPTH or number > _MOST_VALUES:
+            raise ValueError("nested too deeply" if depth > _MOST_DEPTH else "too many values")
+    return yaml.load(text, Loader=_loader())
+
+
+@cache
+def _loader() -> Any:
+    """PyYAML's safe loader, but for dates, which stay text, and numbers such as ``1e-6``."""
+    import yaml
+
+    class Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
+        pass
+
+    other = ("tag:yaml.org,2002:float", "tag:yaml.org,2002:timestamp")
+    Loader.yaml_implicit_resolvers = {
+        first: [(tag, pattern) for tag, pattern in found if tag not in other]
+        for first, found in Loader.yaml_implicit_resolvers.items()
+    }
+    Loader.add_implicit_resolver(other[0], re.compile(rf"(?:{_FLOAT})$"), list("-+.0123456789"))
+    return Loader
 
 
 def _from_overrides(overrides: Sequence[object]) -> dict[str, object]:
@@ -142,12 +172,9 @@ def _value(value: object, tree: object, path: tuple[str, ...], left: int) -> obj
 
 
 def _scalar(text: str) -> object:
-    from omegaconf import OmegaConf
-    from omegaconf.errors import OmegaConfBaseException
     from yaml import YAMLError
 
     try:
-        made = OmegaConf.to_container(OmegaConf.from_dotlist([f"value={text}"]), resolve=False)
-    except (OmegaConfBaseException, YAMLError, AssertionError, ValueError, RecursionError):
+        return _loaded(text)
+    except (YAMLError, ValueError, TypeError, RecursionError):
         return text
-    return made.get("value") if isinstance(made, dict) else text

@@ -119,6 +119,49 @@ def test_references_as_omegaconf_resolves_them(tmp_path: Path) -> None:
     assert found == OmegaConf.to_container(OmegaConf.create(config), resolve=True)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1e-6",
+        "1.5",
+        "-1_000.5e+3",
+        "08",
+        "1_000",
+        "yes",
+        "2020-01-01",
+        "1:30",
+        "null",
+        "~",
+        "'1'",
+        ".5e3",
+        ".5e+3",
+        "1.",
+        ".",
+        "+1E3",
+        "-.inf",
+        "0x1f",
+        "1e",
+        "e3",
+        "1.2.3",
+        "[1,2e1]",
+        "{a:1e-3}",
+        "1_e5",
+        "5_.e3",
+        "1__0.5",
+        "._",
+    ],
+)
+def test_values_as_omegaconf_reads_them(tmp_path: Path, text: str) -> None:
+    folder = hydra_folder(tmp_path)
+    (folder / hydra.CONFIG).write_text(f"a: {text}\n")
+    expected = OmegaConf.to_container(OmegaConf.create(f"a: {text}"))
+    assert hydra.read(hydra.settings_in(tmp_path)) == expected
+
+    (folder / hydra.CONFIG).unlink()
+    (folder / hydra.OVERRIDES).write_text(json.dumps([f"a={text}"]))
+    assert hydra.read(hydra.settings_in(tmp_path)) == OmegaConf.to_container(OmegaConf.from_dotlist([f"a={text}"]))
+
+
 def test_overrides_alone(tmp_path: Path) -> None:
     (hydra_folder(tmp_path) / hydra.CONFIG).unlink()
 
@@ -149,6 +192,7 @@ def test_what_hydra_itself_writes(tmp_path: Path) -> None:
         "- 1\n",
         "a: !!python/object/apply:os.system [touch pwned]\n",
         "a: '${'\n\tb",
+        "".join(f"k{number}: 1\n" for number in range(30_000)),
     ],
 )
 def test_damage_is_a_finding(tmp_path: Path, text: str) -> None:
@@ -161,6 +205,13 @@ def test_damage_is_a_finding(tmp_path: Path, text: str) -> None:
     assert not Path("pwned").exists()
     with pytest.raises(InputError):
         hydra.read(hydra.settings_in(tmp_path))
+
+
+def test_a_long_reference_is_left_out(tmp_path: Path) -> None:
+    # OmegaConf's own check takes the square of the nesting, and 600 bytes for each character
+    (hydra_folder(tmp_path) / hydra.CONFIG).write_text(f"a: 1\nb: '{'${' * 1_000_000}'\nc: '${{a}}{'a-' * 500_000}'\n")
+
+    assert hydra.read(hydra.settings_in(tmp_path)) == {"a": 1}
 
 
 def test_references_in_a_circle(tmp_path: Path) -> None:
