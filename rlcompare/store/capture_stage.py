@@ -24,6 +24,9 @@ from rlcompare.store.new_file import LEAST_MEMORY_BYTES, new_store, run_file
 from rlcompare.store.parts import Batch, BatchResult, Failure, Part, memory_weight
 from rlcompare.store.redaction import redact
 
+BYTES_PER_THREAD = 64 * 2**20
+"""Size of a batch for which one more thread of DuckDB is worth what it costs: its threads wait for each other."""
+
 _FINDINGS = "normalize/findings"
 _NOTHING = "contains nothing to compare: no kernels, collectives, operators, calls or ranges"
 
@@ -52,15 +55,17 @@ def make_batch(batch: Batch, *, threads: int, done: Done) -> Iterator[BatchResul
 
     Args:
         batch: what to read.
-        threads: worker threads of DuckDB.
+        threads: worker threads of DuckDB for a large batch.
         done: called after each capture.
 
     Raises:
         OSError, duckdb.Error: the pack, or a temporary file, cannot be written.
     """
-    memory = max(LEAST_MEMORY_BYTES, max(map(memory_weight, batch.parts)))
+    weights = [memory_weight(part) for part in batch.parts]
+    memory = max(LEAST_MEMORY_BYTES, *weights)
+    worth = max(1, min(threads, sum(weights) // BYTES_PER_THREAD))
     try:
-        with new_store(batch.target, keep_events=batch.keep_events, threads=threads, memory_bytes=memory) as con:
+        with new_store(batch.target, keep_events=batch.keep_events, threads=worth, memory_bytes=memory) as con:
             failures = fill(con, batch.parts, done)
             if len(failures) == len(batch.parts):
                 raise _NothingMadeError(failures)
