@@ -20,7 +20,7 @@ from rlcompare.errors import DamagedStoreError, InputError, UsageError
 
 SQLITE_EXTENSION, POSTGRES_EXTENSION = "sqlite_scanner", "postgres_scanner"
 
-SCHEMA_VERSION = 17
+SCHEMA_VERSION = 18
 """Increased whenever a table of the store or the meaning of a column changes; part of every cache key."""
 
 _WRITE_FAILED = re.compile(

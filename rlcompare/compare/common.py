@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from math import fsum, inf, log
 
-from rlcompare.compare.computation import SAME_TIME, fractions_of
+from rlcompare.compare.computation import SAME_TIME, fractions_at
 from rlcompare.compare.evidence import (
     LEAST_RELATIVE,
     Evidence,
@@ -202,7 +202,7 @@ def _work_of_kernels(evidence: Evidence, basis: Basis) -> tuple[dict[int, float]
     """What more calls and larger inputs add to each part in the direction of the change; and the parts that tell."""
     amounts = {}
     for place, part in basis.of_kind(COMPUTE).items():
-        fractions = fractions_of(evidence, basis, part.name)
+        fractions = fractions_at(evidence, basis, part)
         if fractions is not None and fractions.on_both:
             amounts[place] = part.delta * (fractions.calls + fractions.inputs)
     return _as_changed(basis, amounts), set(amounts)
@@ -294,6 +294,7 @@ def _broad_work(evidence: Evidence, basis: Basis, amounts: Mapping[int, float]) 
 
     between = " with the time between them" if waited else ""
     divided = metric == "workload.kernels" and calls * sizes < 0 and abs(sizes) >= DIVIDED * abs(calls)
+    divided = divided and _is_in_most_places(evidence)
     what = f"The work itself {'grew' if basis.sign > 0 else 'shrank'}"
     if divided:
         what = f"The work was divided into {'more, smaller' if basis.sign > 0 else 'fewer, larger'} calls"
@@ -303,6 +304,18 @@ def _broad_work(evidence: Evidence, basis: Basis, amounts: Mapping[int, float]) 
         return f"{what}: {len(grown)} operators had {why} per step, which accounts for {ms(delta)}{between}."
 
     yield Candidate("workload", amounts, text, "workload", metric)
+
+
+def _is_in_most_places(evidence: Evidence) -> bool:
+    """Whether operators are called more or less often in most of their phases, by time; True if that is unknown.
+
+    Small calls that came to a few large ones make the mean call smaller, too.
+    """
+    places = evidence.host_places.values()
+    changed = [change for change in places if abs(change.calls) > LEAST_RELATIVE * change.baseline]
+    times = ((getattr(change, side) for change in of) for side in SIDES for of in (changed, places))
+    before, all_before, after, all_after = map(fsum, times)
+    return before >= BROAD * all_before and after >= BROAD * all_after
 
 
 def clock(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
@@ -323,7 +336,7 @@ def clock(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
         return
     amounts = {}
     for place, part in basis.of_kind(COMPUTE).items():
-        fractions = fractions_of(evidence, basis, part.name)
+        fractions = fractions_at(evidence, basis, part)
         if fractions is not None and fractions.on_both:
             amounts[place] = part.delta * fractions.slower
     before, after = evidence.frequency.get("baseline"), evidence.frequency.get("new")

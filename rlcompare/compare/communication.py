@@ -345,6 +345,8 @@ def _work(row: Row) -> str:
     """More bytes or calls of a collective; empty if both are the same or unknown."""
     for column, words in (("bytes", "and moves {} {} bytes"), ("calls", "and is called {} {} often")):
         before, after = (number(row.get(f"{side}_{column}")) for side in ("baseline", "new"))
+        if column == "calls" and before is not None and after is not None and (before == 0) != (after == 0):
+            return f", and is {'new' if after else 'gone'}: {count(after or before)} calls per step"
         if before and after and abs(after / before - 1) > LEAST_RELATIVE:
             fewer = "fewer" if column == "bytes" else "less"
             return ", " + words.format(percent(after / before), "more" if after > before else fewer)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import fsum
 
 from rlcompare.compare.achieved import achieved
@@ -76,6 +76,18 @@ def fractions_of(evidence: Evidence, basis: Basis, name: str) -> Fractions | Non
     if basis.is_apart(basis.operators[name].values()):
         return None
     return _own_fractions(change)
+
+
+def fractions_at(evidence: Evidence, basis: Basis, part: Part) -> Fractions | None:
+    """How the change of an operator in one phase is split, where that is known, else that of the operator."""
+    change, whole_change = evidence.host_places.get((part.name, part.phase)), evidence.operator(part.name)
+    mean = part.delta if part.mean_delta is None else part.mean_delta
+    own = change.new - change.baseline if change else 0.0
+    if change is None or whole_change is None or not own:
+        return fractions_of(evidence, basis, part.name)
+    if abs(mean / own - 1) > SAME_TIME or basis.is_apart([part]):
+        return None
+    return replace(_own_fractions(change), on_both=whole_change.on_both)
 
 
 def computation(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:

@@ -113,6 +113,7 @@ def compare_runs(baseline: SideInput, new: SideInput, options: CompareOptions | 
                 rollups.rows(records.PhaseKernels),
                 rollups.rows(records.PhaseSteps),
                 rollups.rows(records.HostTime),
+                rollups.rows(records.OperatorPlace),
                 rollups.rows(records.OddCalls),
                 log,
                 on_device=all(capture.executor != "host" for capture in captures),

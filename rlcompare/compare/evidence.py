@@ -16,6 +16,7 @@ from rlcompare.compare.records import (
     KernelFact,
     LoneLaunch,
     OddCalls,
+    OperatorPlace,
     OtherTypes,
     PhaseKernels,
     PhaseSteps,
@@ -41,6 +42,9 @@ LARGE_MODULE = 0.5
 
 ODD_MODULE = 0.8
 """Part of what its class changed by, without regard to sign, that an odd module holds."""
+
+MISSED = 0.01
+"""Part of an operator's change that its phases may miss for them to tell of it."""
 
 _NAME_LENGTH = 80
 
@@ -121,6 +125,7 @@ class Evidence:
         phase_kernels: the number of kernels of each phase.
         phase_steps: for each phase that not every profiled step has, in how many it ran.
         host_times: the host's time in operators, in each phase and as a whole.
+        host_places: without a device, how each operator changed in each phase.
         odd_calls: the calls of each operator that take far longer than the others of their kind in the same step.
         retyped: kernels whose calls have inputs of other data types, by what launches them.
         log: what training logged of its timers and its work.
@@ -148,6 +153,7 @@ class Evidence:
     phase_kernels: Mapping[str, PhaseKernels] = field(default_factory=dict)
     phase_steps: Mapping[str, RarePhase] = field(default_factory=dict)
     host_times: Sequence[HostTime] = ()
+    host_places: Mapping[tuple[str, str | None], OperatorChange] = field(default_factory=dict)
     odd_calls: Mapping[str, OddCalls] = field(default_factory=dict)
     log: TrainingLog = field(default_factory=TrainingLog)
     lone_phases: Mapping[str, SideName] = field(default_factory=dict)
@@ -173,6 +179,7 @@ class Evidence:
         phase_kernels: Sequence[PhaseKernels],
         phase_steps: Sequence[PhaseSteps],
         host_times: Sequence[HostTime],
+        operator_places: Sequence[OperatorPlace],
         odd_calls: Sequence[OddCalls],
         log: TrainingLog,
         *,
@@ -193,12 +200,13 @@ class Evidence:
             profile: id of the profile's step time.
         """
         metrics = {delta.metric: delta for delta in overall}
+        host_places = {} if on_device else _host_places(sections["account"].rows, operator_places)
         return cls(
             headline=in_ms(metrics.get(headline)),
             profile=metrics.get(profile),
             metrics=metrics,
             sections=sections,
-            operators=_device_changes(sections, kernel_places) if on_device else _host_changes(sections),
+            operators=_device_changes(sections, kernel_places) if on_device else _host_changes(sections, host_places),
             frequency={clock.side: clock.mhz for clock in frequency if clock.mhz},
             on_device=on_device,
             timed_phases=timed_phases,
@@ -224,6 +232,7 @@ class Evidence:
                 for row in phase_steps
             },
             host_times=host_times,
+            host_places=host_places,
             odd_calls={row.name: row for row in odd_calls},
             log=log,
             members={
@@ -404,22 +413,83 @@ def _operator_change(name: str, rows: Sequence[Row]) -> OperatorChange:
     )
 
 
-def _host_changes(sections: Mapping[str, Section]) -> tuple[OperatorChange, ...]:
-    """The operators of captures without a device: their own time in the account, and their calls."""
+def _host_places(
+    account: Sequence[Row], places: Sequence[OperatorPlace]
+) -> dict[tuple[str, str | None], OperatorChange]:
+    """How the operators of captures without a device changed in each phase.
+
+    Only those whose phases on one side are all on the other, too: a phase that got another name is not gone.
+    """
+    times: dict[tuple[str, Value], list[Row]] = defaultdict(list)
+    for row in account:
+        if row["kind"] == "compute" and row["delta"] is not None:
+            times[str(row["name"]), row["phase"]].append(row)
+    lone: dict[str, set[SideName]] = defaultdict(set)
+    for place in places:
+        for side, calls in (("baseline", place.new_calls), ("new", place.baseline_calls)):
+            if not calls:
+                lone[place.name].add(side)  # type: ignore[arg-type]
+    found = {}
+    for place in places:
+        if len(lone[place.name]) < len(SIDES) and place.name != OTHERS:
+            change = _host_change(place.name, times[place.name, place.phase], place._asdict())
+            if change is not None:
+                found[place.name, place.phase] = change
+    return found
+
+
+def _host_changes(
+    sections: Mapping[str, Section], places: Mapping[tuple[str, str | None], OperatorChange]
+) -> tuple[OperatorChange, ...]:
+    """The operators of captures without a device: their own time in the account, and their calls.
+
+    What calls and sizes add is summed over the phases: a mean over them tells little of one.
+    """
     account = sections["account"].rows
     times = _grouped(row for row in account if row["kind"] == "compute" and row["delta"] is not None)
+    placed: dict[str, list[OperatorChange]] = defaultdict(list)
+    for (name, _), one in places.items():
+        placed[name].append(one)
     changes = []
     for counted in sections["operators"].rows:
-        rows, calls = times.get(str(counted["name"]), []), [number(counted[f"{side}_calls"]) for side in SIDES]
-        if not rows or calls[0] is None or calls[1] is None or counted["name"] == OTHERS:
-            continue
-        before, after = (_total(number(row[side]) for row in rows) for side in SIDES)
-        by_calls, per_call = decompose(before, after, calls[0], calls[1])
-        if by_calls is not None and per_call is not None:
-            on_both = bool(calls[0] and calls[1])
-            name = str(counted["name"])
-            changes.append(OperatorChange(name, before, after, by_calls, 0.0, per_call, calls[0], calls[1], on_both))
+        name = str(counted["name"])
+        change = None if name == OTHERS else _host_change(name, times.get(name, []), counted)
+        if change is not None:
+            own = fsum(one.new - one.baseline for one in placed[name])
+            if len(placed[name]) > 1 and abs(own - (change.new - change.baseline)) <= MISSED * abs(own):
+                calls, size, slower = (
+                    fsum(getattr(one, part) for one in placed[name]) for part in ("calls", "size", "slower")
+                )
+                by_flop = all(one.by_flop for one in placed[name])
+                change = replace(change, calls=calls, size=size, slower=slower, by_flop=by_flop)
+            changes.append(change)
     return tuple(sorted(changes, key=lambda change: (-abs(change.new - change.baseline), change.name)))
+
+
+def _host_change(name: str, times: Sequence[Row], counted: Mapping[str, Value]) -> OperatorChange | None:
+    """How an operator changed, or one phase of it, whose own times and calls these are; None if that is not known."""
+    before, after = (_total(number(row[side]) for row in times) for side in SIDES)
+    calls = [number(counted[f"{side}_calls"]) for side in SIDES]
+    if not times or calls[0] is None or calls[1] is None:
+        return None
+    by_calls, per_call = decompose(before, after, calls[0], calls[1])
+    if by_calls is None or per_call is None:
+        return None
+    of_each = before / calls[0] if calls[0] else None
+    size = _by_size({**counted, "baseline_per_call_ms": of_each, "delta_per_call_ms": per_call})
+    return OperatorChange(
+        name=name,
+        baseline=before,
+        new=after,
+        calls=by_calls,
+        size=size,
+        slower=per_call - size,
+        baseline_calls=calls[0],
+        new_calls=calls[1],
+        on_both=bool(calls[0] and calls[1]),
+        has_shapes=None not in (counted.get("baseline_elements"), counted.get("new_elements")),
+        by_flop=_has_flop(counted),
+    )
 
 
 def _total(values: Iterable[float | None]) -> float:
@@ -427,7 +497,7 @@ def _total(values: Iterable[float | None]) -> float:
     return fsum(value for value in values if value is not None)
 
 
-def _by_size(row: Row) -> float:
+def _by_size(row: Mapping[str, Value]) -> float:
     """The part of a change in time per call that larger inputs explain, at most all of it.
 
     Proportional to the floating-point operations where both sides know them, else to the elements of the inputs; 0 if
@@ -446,7 +516,7 @@ def _by_size(row: Row) -> float:
     return min(expected, found) if found > 0 else max(expected, found)
 
 
-def _has_flop(row: Row) -> bool:
+def _has_flop(row: Mapping[str, Value]) -> bool:
     return all(number(row.get(f"{side}_flop")) for side in SIDES)
 
 

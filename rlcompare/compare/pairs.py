@@ -287,6 +287,10 @@ class Operator(NamedTuple):
     new_device_self_ns: float | None
     baseline_device_total_ns: float | None
     new_device_total_ns: float | None
+    baseline_elements: float | None
+    new_elements: float | None
+    baseline_flop: float | None
+    new_flop: float | None
 
 
 class Phase(NamedTuple):

@@ -524,6 +524,17 @@ class TimeSample(NamedTuple):
     members: int
 
 
+class OperatorPlace(NamedTuple):
+    name: str
+    phase: str | None
+    baseline_calls: float
+    new_calls: float
+    baseline_elements: float | None
+    new_elements: float | None
+    baseline_flop: float | None
+    new_flop: float | None
+
+
 class OtherTypes(NamedTuple):
     name: str
     input_shapes: str

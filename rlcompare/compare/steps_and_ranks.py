@@ -15,8 +15,8 @@ from rlcompare.compare.rows import K, S, SectionMaker, grouped, matched_share
 from rlcompare.model.diff import Delta, Finding, Row, Section
 from rlcompare.model.words import SIDES, Presence, Severity, SideName
 
-ALIKE_LATE = 0.1
-"""Ranks that are last equally often, with delays that differ by less than this part, take turns: none is straggler."""
+CLEARLY = 2
+"""The straggler is last so many times as often as any other rank, or so many times as late: else they take turns."""
 
 LATE_ENOUGH = 0.02
 """A rank is no straggler if its delays sum to less than this fraction of the step: some rank is always last."""
@@ -188,8 +188,8 @@ def _rank_pair(
 def _straggler(members: Sequence[Rank], headline: str) -> Rank | None:
     """The straggler of a side: the rank that most often starts collectives last (docs/design.md §4).
 
-    Only ranks whose delays sum to at least ``LATE_ENOUGH`` of a step count. Of ranks that are last equally often, the
-    one with clearly the most delay.
+    Only ranks whose delays sum to at least ``LATE_ENOUGH`` of a step count. Of ranks that are last about as often, the
+    one with clearly the most delay: by luck alone, one of them is last most often.
     """
     kinds: dict[str, list[Rank]] = {}
     for rank in members:
@@ -202,10 +202,13 @@ def _straggler(members: Sequence[Rank], headline: str) -> Rank | None:
             for rank in alike
             if rank.times_last and rank.late_per_step_ns is not None and rank.late_per_step_ns >= enough
         ]
-    first, second, *_ = (*sorted(late, key=lambda rank: (-rank.times_last, -(rank.late_ns or 0.0))), None, None)
-    if first is None or second is None or second.times_last < first.times_last:
-        return first
-    return None if (second.late_ns or 0.0) > (1 - ALIKE_LATE) * (first.late_ns or 0.0) else first
+    if not late:
+        return None
+    first, *others = sorted(late, key=lambda rank: (-rank.times_last, -(rank.late_ns or 0.0)))
+    rivals = [rank for rank in others if rank.times_last * CLEARLY > first.times_last]
+    latest = max((first, *rivals), key=lambda rank: rank.late_ns or 0.0)
+    delays = [rank.late_ns or 0.0 for rank in (first, *rivals) if rank is not latest]
+    return latest if all((latest.late_ns or 0.0) >= CLEARLY * delay for delay in delays) else None
 
 
 def natural(name: str) -> tuple[tuple[str, int], ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -18,6 +19,7 @@ from tests.fuzz.kind import Kind, Mutator, NotApplicableError, Outcome, Places
 _HARMLESS_SHARE = 0.15
 _AGAIN_SHARE = 0.2
 _TRIES = 20
+_REMOVALS = 20
 EXPECTED = "expected.json"
 
 
@@ -235,7 +237,14 @@ def _apply(mutator: Mutator, seed: int, number: int, folder: Path) -> str:
 
 
 def _remove(folder: Path) -> None:
-    for path in [folder, *folder.rglob("*")]:
-        if path.is_dir() and not path.is_symlink():
-            path.chmod(0o700)
-    shutil.rmtree(folder)
+    for attempt in range(_REMOVALS):
+        for path in [folder, *folder.rglob("*")]:
+            if path.is_dir() and not path.is_symlink():
+                path.chmod(0o700)
+        try:
+            shutil.rmtree(folder)
+            return
+        except OSError:  # what a command that was killed had started still writes
+            if attempt == _REMOVALS - 1:
+                raise
+            time.sleep(0.5)

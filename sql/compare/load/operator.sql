@@ -1,7 +1,7 @@
 -- Framework operators of one run, summed over the selected steps. If a capture has only totals without a step (a source without time
 -- stamps), these count for the whole capture.
 -- Variables: run, side.
--- Depends on c_capture, c_step, is_head, known_as, own_or_others, r_operator.
+-- Depends on c_capture, c_step, is_head, known_as, own_or_others, r_operator, sum_if_known.
 -- Nothing without c_capture, r_operator.
 CREATE TABLE IF NOT EXISTS c_operator (
     side VARCHAR NOT NULL,
@@ -15,6 +15,8 @@ CREATE TABLE IF NOT EXISTS c_operator (
     host_total_ns BIGINT,
     device_self_ns BIGINT,
     device_total_ns BIGINT,
+    elements HUGEINT,         -- r_operator: whole numbers, so that sums do not depend on their order
+    flop HUGEINT,
     is_sum BOOLEAN            -- TRUE: the profiler's own sum, whose device time contains collectives and copies
 );
 INSERT INTO c_operator
@@ -24,6 +26,7 @@ WITH stepless AS (
 SELECT c.side, c.run, c.capture, s.step IS NULL, r.phase,
        own_or_others(known_as(r.name), is_head(known_as(r.name))), sum(r.calls), sum(r.host_self_ns), sum(r.host_total_ns),
        sum(r.device_self_ns), sum(r.device_total_ns),
+       sum_if_known(TRY_CAST(r.elements AS HUGEINT)), sum_if_known(TRY_CAST(r.flop AS HUGEINT)),
        bool_or(r.min_ns IS NULL)
 FROM store.r_operator AS r
 JOIN c_capture AS c ON c.capture = r.capture AND c.side = getvariable('side') AND c.run = getvariable('run')

@@ -27,7 +27,7 @@ FROM (
     UNION ALL SELECT capture, hash('r_memory', *COLUMNS(* EXCLUDE (capture))) FROM store.r_memory
     UNION ALL SELECT capture, hash('r_module', *COLUMNS(* EXCLUDE (capture))) FROM store.r_module
     UNION ALL SELECT capture, hash('r_msprof', *COLUMNS(* EXCLUDE (capture) REPLACE (CAST(total_ns AS FLOAT) AS total_ns))) FROM store.r_msprof
-    UNION ALL SELECT capture, hash('r_operator', *COLUMNS(* EXCLUDE (capture))) FROM store.r_operator
+    UNION ALL SELECT capture, hash('r_operator', *COLUMNS(* EXCLUDE (capture) REPLACE (CAST(elements AS FLOAT) AS elements, CAST(flop AS FLOAT) AS flop))) FROM store.r_operator
     UNION ALL SELECT capture, hash('r_phase', *COLUMNS(* EXCLUDE (capture))) FROM store.r_phase
     UNION ALL SELECT capture, hash('r_sequence', *COLUMNS(* EXCLUDE (capture))) FROM store.r_sequence
     UNION ALL SELECT capture, hash('r_stack', *COLUMNS(* EXCLUDE (capture))) FROM store.r_stack

@@ -11,5 +11,7 @@ CREATE TABLE r_operator (
     device_total_ns BIGINT,    -- time of the kernels launched inside, at any depth, counted once per name; NULL if launches are unknown
     device_self_ns BIGINT,     -- time of the kernels that the operators launched themselves; NULL if launches are unknown
     min_ns BIGINT,             -- shortest call; NULL if the source has sums only
-    max_ns BIGINT              -- longest call; NULL if the source has sums only
+    max_ns BIGINT,             -- longest call; NULL if the source has sums only
+    elements DOUBLE,           -- input elements over all calls; NULL without the shapes of all, and in captures with a device
+    flop DOUBLE                -- floating-point operations over all calls of a matrix product or attention; NULL likewise, and for others
 );
