@@ -209,7 +209,7 @@ def communication(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
             text = f"Exposed {short(name)} {moved(delta)} per step, and its total {moved(own)}{tail}"
         if all(part.kind == "transfer" for part in parts.values()):
             more = f"{ms(delta)} {'more' if delta > 0 else 'less'}"
-            tail = f"{_work(row)}{link}."
+            tail = f"{_work(row)}{_lone(row)}{link}."
             text = f"{short(name)} takes {more} of the step after all ranks have started it{tail}"
         yield Candidate("communication", whole(parts), text, "collectives", name, facts if tail in text else ())
 
@@ -333,20 +333,28 @@ def _split(row: Row) -> str:
     """What a collective's change is made of, as far as the profile tells."""
     if work := _work(row):
         return work
+    lone = _lone(row)
     if row.get("new_wait_ms") is None or row.get("baseline_wait_ms") is None:
-        return ""
+        return lone
     wait, transit = _grown(row, "wait_ms"), _grown(row, "transit_ms")
     if abs(wait) > 2 * abs(transit):
-        return ", nearly all of it waiting for other ranks"
-    return ", nearly all of it transfer" if abs(transit) > 2 * abs(wait) else ", both waiting and transfer"
+        return f"{lone}, nearly all of it waiting for other ranks"
+    return f"{lone}, {'nearly all of it transfer' if abs(transit) > 2 * abs(wait) else 'both waiting and transfer'}"
+
+
+def _lone(row: Row) -> str:
+    """That a collective is new, or gone; empty if both sides have it, or that is unknown."""
+    before, after = (number(row.get(f"{side}_calls")) for side in ("baseline", "new"))
+    if before is None or after is None or bool(before) == bool(after):
+        return ""
+    calls = after or before
+    return f", and is {'new' if after else 'gone'}: {count(calls)} {'calls' if calls != 1 else 'call'} per step"
 
 
 def _work(row: Row) -> str:
     """More bytes or calls of a collective; empty if both are the same or unknown."""
     for column, words in (("bytes", "and moves {} {} bytes"), ("calls", "and is called {} {} often")):
         before, after = (number(row.get(f"{side}_{column}")) for side in ("baseline", "new"))
-        if column == "calls" and before is not None and after is not None and (before == 0) != (after == 0):
-            return f", and is {'new' if after else 'gone'}: {count(after or before)} calls per step"
         if before and after and abs(after / before - 1) > LEAST_RELATIVE:
             fewer = "fewer" if column == "bytes" else "less"
             return ", " + words.format(percent(after / before), "more" if after > before else fewer)
