@@ -460,6 +460,33 @@ def test_device_times_of_operators_are_not_mixed_with_the_profilers_sums(
 
 
 @pytest.mark.parametrize(
+    ("late_us", "straggler"),
+    [
+        ([500, 500, -500, -500], None),                # as often, and as late
+        ([900, 900, -500, -500], None),                # as often, and not twice as late
+        ([1000, 1000, -500, -500], "rank 1"),
+        ([500, 500, 500, -500, -500], None),           # more often, as is one of two by luck
+        ([500, 500, 500, 500, -500, -500], "rank 1"),  # twice as often
+        ([500, 500, 500, -2000, -2000], "rank 0"),     # less often, and far later
+    ],
+)  # fmt: skip
+def test_a_straggler_is_last_twice_as_often_as_others_or_twice_as_late(
+    tmp_path: Path, late_us: list[int], straggler: str | None
+) -> None:
+    """Where a number is negative, rank 0 is late by so many microseconds."""
+    made = RollupStore(tmp_path / "late.duckdb")
+    for rank in (0, 1):
+        made.capture(rank, rank).step(1, rank).time(1, 10 * MS, rank, exposed=MS, comm=MS)
+        for ordinal, late in enumerate(late_us):
+            own = max(late, 0) if rank else max(-late, 0)
+            start = 100 * ordinal * MS
+            made.collective(1, "all_reduce", ordinal, start + own * 1000, start + 50 * MS, rank)
+    path = made.done()
+    rows = compared(path, path).sections["ranks"].rows
+    assert [row["name"] for row in rows if row["new_straggler"]] == ([straggler] if straggler else [])
+
+
+@pytest.mark.parametrize(
     ("host", "ahead", "late"),
     [
         (None, 0, 2.0), ("other", 0, 2.0),

@@ -624,6 +624,12 @@ def test_work_without_shapes_is_known_in_part(level: str, elements: int | None, 
     assert text(_with_workload(diff_examples.regression(), *rows, level=level), "workload") == shown
 
 
+def test_work_of_which_only_collectives_are_known() -> None:
+    rows = (row("workload.collectives", 14, 14, unit="count"), row("workload.kernels", None, 187, unit="count"))
+    shown = "the same as far as recorded (only collectives) · collectives 14"
+    assert text(_with_workload(diff_examples.regression(), *rows), "workload") == shown
+
+
 @pytest.mark.parametrize(("new", "amber"), [(1800, True), (1049, False), (500, True)])
 def test_other_work_is_said_beside_comparable_settings(new: int, amber: bool) -> None:
     diff = _with_workload(diff_examples.identical(), row("workload.tokens", 1000, new, unit="count"))
