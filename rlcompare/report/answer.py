@@ -120,9 +120,10 @@ def _odd_steps(diff: Diff) -> str:
         tr(_ODD[one.side], step=safe_text(one.step, 40), time=_ms(one.value), others=_ms(one.others))
         for one in odd.found
     )
+    change = quantity.change(odd.new / odd.baseline)
     if diff.headline == PATH:  # the steps are those of a rank
-        return tr("; the mean over ranks is made by {steps}", steps=steps)
-    return tr("; without {steps}: {change}", steps=steps, change=quantity.change(odd.new / odd.baseline))
+        return tr("; without {steps}: {change} as a mean over ranks", steps=steps, change=change)
+    return tr("; without {steps}: {change}", steps=steps, change=change)
 
 
 def _ms(value: float) -> str:
