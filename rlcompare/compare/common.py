@@ -284,8 +284,10 @@ def _broad_work(evidence: Evidence, basis: Basis, amounts: Mapping[int, float]) 
     why, metric = "larger inputs" if basis.sign > 0 else "smaller inputs", "workload.input_elements"
     calls, sizes = (fsum(getattr(change, what) for change in grown) for what in ("calls", "size"))
     by_calls = abs(calls) > abs(sizes)
+    if by_calls and (after - before) * basis.change <= 0:
+        return  # as many calls, or fewer, where they take longer: another mix, which each operator tells
     waited: dict[int, float] = {}
-    if by_calls and (after - before) * basis.change > 0:
+    if by_calls:
         why = f"{'more' if basis.sign > 0 else 'fewer'} calls, {count(before)} → {count(after)}"
         metric = "workload.kernels"
         parts = basis.of_kind("launch", "queue", "operator", "python") if before else {}

@@ -52,6 +52,9 @@ OTHERWISE = 0.5
 SAME_ON_RANKS = 0.1
 """The mean over ranks is not told where it differs from the change on the critical path by less than this part."""
 
+LEAST_CALLS = 0.05
+"""Calls per step, as a mean over ranks and steps, from which a collective is told as new or gone."""
+
 ALL_OF_IT = 0.01
 """Part of a collective's change by which its exposed time may differ for all of it to be exposed."""
 
@@ -197,7 +200,7 @@ def communication(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
             continue
         row = max(rows, key=lambda row: (number(row["delta"]) or 0.0) * (1 if delta > 0 else -1))
         link, facts = _link(evidence, delta)
-        tail = f"{_split(row)}{link}."
+        tail = f"{_split(rows, row)}{link}."
         exposed = "all" if own and abs(delta / own - 1) <= ALL_OF_IT else ms(delta)
         of_it = "" if _exposed(rows) is None else f" ({exposed} of it exposed)"
         text = f"{short(name)} {moved(own)} per step{of_it}{tail}"
@@ -209,7 +212,7 @@ def communication(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
             text = f"Exposed {short(name)} {moved(delta)} per step, and its total {moved(own)}{tail}"
         if all(part.kind == "transfer" for part in parts.values()):
             more = f"{ms(delta)} {'more' if delta > 0 else 'less'}"
-            tail = f"{_work(row)}{_lone(row)}{link}."
+            tail = f"{_work(row)}{_lone(rows)}{link}."
             text = f"{short(name)} takes {more} of the step after all ranks have started it{tail}"
         yield Candidate("communication", whole(parts), text, "collectives", name, facts if tail in text else ())
 
@@ -329,11 +332,16 @@ def _cover(name: str, delta: float, own: float) -> str:
     )
 
 
-def _split(row: Row) -> str:
-    """What a collective's change is made of, as far as the profile tells."""
+def _split(rows: Sequence[Row], row: Row) -> str:
+    """What a collective's change is made of, as far as the profile tells.
+
+    Args:
+        rows: of the section ``collectives``, of this collective.
+        row: the one that changed most.
+    """
     if work := _work(row):
         return work
-    lone = _lone(row)
+    lone = _lone(rows)
     if row.get("new_wait_ms") is None or row.get("baseline_wait_ms") is None:
         return lone
     wait, transit = _grown(row, "wait_ms"), _grown(row, "transit_ms")
@@ -342,12 +350,15 @@ def _split(row: Row) -> str:
     return f"{lone}, {'nearly all of it transfer' if abs(transit) > 2 * abs(wait) else 'both waiting and transfer'}"
 
 
-def _lone(row: Row) -> str:
+def _lone(rows: Sequence[Row]) -> str:
     """That a collective is new, or gone; empty if both sides have it, or that is unknown."""
-    before, after = (number(row.get(f"{side}_calls")) for side in ("baseline", "new"))
-    if before is None or after is None or bool(before) == bool(after):
+    sides = [[number(row.get(f"{side}_calls")) for row in rows] for side in ("baseline", "new")]
+    if any(calls is None for side in sides for calls in side):
         return ""
+    before, after = (fsum(calls or 0.0 for calls in side) for side in sides)
     calls = after or before
+    if bool(before) == bool(after) or calls < LEAST_CALLS:
+        return ""
     return f", and is {'new' if after else 'gone'}: {count(calls)} {'calls' if calls != 1 else 'call'} per step"
 
 

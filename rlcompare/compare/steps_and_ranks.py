@@ -204,11 +204,10 @@ def _straggler(members: Sequence[Rank], headline: str) -> Rank | None:
         ]
     if not late:
         return None
-    first, *others = sorted(late, key=lambda rank: (-rank.times_last, -(rank.late_ns or 0.0)))
-    rivals = [rank for rank in others if rank.times_last * CLEARLY > first.times_last]
-    latest = max((first, *rivals), key=lambda rank: rank.late_ns or 0.0)
-    delays = [rank.late_ns or 0.0 for rank in (first, *rivals) if rank is not latest]
-    return latest if all((latest.late_ns or 0.0) >= CLEARLY * delay for delay in delays) else None
+    most = max(rank.times_last for rank in late)
+    latest = max((rank for rank in late if rank.times_last * CLEARLY > most), key=lambda rank: rank.late_ns or 0.0)
+    rivals = [rank for rank in late if rank is not latest and rank.times_last * CLEARLY > latest.times_last]
+    return latest if all((latest.late_ns or 0.0) >= CLEARLY * (rank.late_ns or 0.0) for rank in rivals) else None
 
 
 def natural(name: str) -> tuple[tuple[str, int], ...]:

@@ -22,6 +22,7 @@ CONFIG, OVERRIDES, HYDRA = "config.yaml", "overrides.yaml", "hydra.yaml"
 _MOST_BYTES = 4 * 2**20
 _MOST_DEPTH = 40
 _MOST_VALUES = 20_000
+_LONGEST_NUMBER = 100
 _MOST_REFERENCES = 20
 _REFERENCE = re.compile(r"\$\{(?:oc\.select:\s*)?(\.*\w[\w.]*)(?:,\s*([^${}]*))?\}")
 _DIGITS = r"[0-9](?:_*[0-9])*"
@@ -50,7 +51,7 @@ def read(files: Sequence[Path]) -> Mapping[str, object]:
     """
     by_name = {path.name: path for path in files}
     if CONFIG in by_name:
-        tree = _yaml(by_name[CONFIG])
+        tree = _yaml(by_name[CONFIG]) or {}
         if not isinstance(tree, dict):
             raise InputError(by_name[CONFIG], "it holds no configuration", _REMEDY)
         return {str(key): value for key, value in _resolved(tree, tree, ()).items()}
@@ -83,16 +84,16 @@ def _loaded(text: str) -> Any:
     """YAML as OmegaConf reads it, without its check of references, which takes the square of their nesting.
 
     Raises:
-        yaml.YAMLError, ValueError, TypeError, RecursionError: it is no YAML, or has anchors, by which a small text can
-            make a huge tree and which Hydra does not write, or too many values.
+        yaml.YAMLError, ValueError, TypeError, RecursionError: it is no YAML, or has too many values, or what Hydra does
+            not write: anchors, by which a small text can make a huge tree, tags, or a key twice.
     """
     import yaml
 
     depth = 0
     for number, event in enumerate(yaml.parse(text, Loader=_loader())):
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-        if isinstance(event, yaml.AliasEvent):
-            raise ValueError("anchors")
+        if isinstance(event, yaml.AliasEvent) or getattr(event, "tag", None):
+            raise ValueError("anchors or tags")
         if depth > _MOST_DEPTH or number > _MOST_VALUES:
             raise ValueError("nested too deeply" if depth > _MOST_DEPTH else "too many values")
     return yaml.load(text, Loader=_loader())
@@ -100,12 +101,25 @@ def _loaded(text: str) -> Any:
 
 @cache
 def _loader() -> Any:
-    """PyYAML's safe loader, but for dates, which stay text, and numbers such as ``1e-6``."""
+    """PyYAML's safe loader, but for dates and very long numbers, which stay text, and numbers such as ``1e-6``."""
     import yaml
 
     class Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
-        pass
+        def construct_mapping(self, node: Any, deep: bool = False) -> Any:
+            keys = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
+            if len({*keys}) < len(keys):
+                raise ValueError("a key stands twice")
+            return super().construct_mapping(node, deep=deep)
 
+        def construct_number(self, node: Any) -> Any:
+            """The time for digits in base 60 (``1:30``) grows with the square of their number."""
+            if len(node.value) > _LONGEST_NUMBER:
+                return node.value
+            is_float = node.tag.endswith("float")
+            return self.construct_yaml_float(node) if is_float else self.construct_yaml_int(node)
+
+    for kind in ("int", "float"):
+        Loader.add_constructor(f"tag:yaml.org,2002:{kind}", Loader.construct_number)
     other = ("tag:yaml.org,2002:float", "tag:yaml.org,2002:timestamp")
     Loader.yaml_implicit_resolvers = {
         first: [(tag, pattern) for tag, pattern in found if tag not in other]

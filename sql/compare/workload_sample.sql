@@ -1,5 +1,6 @@
 -- Amount of work, as far as the profile records it: per run, counts per member and step. 0 in a run that was measured and did none; unknown where
--- rows were lost. Input elements are those of kernels, or without a device those of operators, also of operators that others call.
+-- rows were lost. Input elements are those of kernels, or without a device those of
+-- operators of both sides that go through all elements, without copies, which another data type adds.
 -- Depends on c_collective, c_divisor, c_kernel, c_lost, c_operator, c_uneven.
 -- Nothing without c_divisor.
 WITH counted AS (
@@ -8,7 +9,8 @@ WITH counted AS (
     UNION ALL SELECT side, run, capture, 'kernel', 'workload.input_elements', sum(elements) FROM c_kernel
     WHERE side NOT IN (SELECT side FROM c_uneven WHERE what = 'kernel_elements' UNION ALL SELECT side FROM c_lost WHERE what <> 'lost_collectives') GROUP BY ALL
     UNION ALL SELECT side, run, capture, 'operator', 'workload.input_elements', sum(elements) FROM c_operator
-    WHERE name NOT IN (SELECT name FROM c_operator WHERE elements IS NULL AND name IS NOT NULL) AND NOT EXISTS (FROM c_kernel)
+    WHERE name <> 'aten::copy_' AND name IN (SELECT name FROM c_operator GROUP BY name HAVING count(elements) = count(*) AND count(DISTINCT side) = 2)
+    AND NOT EXISTS (FROM c_kernel)
     AND side NOT IN (SELECT side FROM c_lost WHERE what <> 'lost_collectives') GROUP BY ALL
     UNION ALL SELECT side, run, capture, 'device', 'workload.collectives', count(*) FROM c_collective
     WHERE side NOT IN (SELECT side FROM c_lost WHERE what = 'damaged_file') GROUP BY ALL

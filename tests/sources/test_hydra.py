@@ -192,6 +192,11 @@ def test_what_hydra_itself_writes(tmp_path: Path) -> None:
         "- 1\n",
         "a: !!python/object/apply:os.system [touch pwned]\n",
         "a: '${'\n\tb",
+        "a: !!bool foo\n",
+        "a: !!timestamp foo\n",
+        "a: !!int ''\n",
+        "a: !!set {x, y}\n",
+        "a: 1\na: 2\n",
         "".join(f"k{number}: 1\n" for number in range(30_000)),
     ],
 )
@@ -205,6 +210,25 @@ def test_damage_is_a_finding(tmp_path: Path, text: str) -> None:
     assert not Path("pwned").exists()
     with pytest.raises(InputError):
         hydra.read(hydra.settings_in(tmp_path))
+
+
+@pytest.mark.parametrize("text", ["", "# nothing\n", "---\n"])
+def test_a_file_without_keys(tmp_path: Path, text: str) -> None:
+    (hydra_folder(tmp_path) / hydra.CONFIG).write_text(text)
+    assert hydra.read(hydra.settings_in(tmp_path)) == {}
+
+
+@pytest.mark.parametrize("number", ["1" + ":0" * 200_000, "9" * 5_000, "1." + "5" * 100_000])
+def test_a_very_long_number_stays_text(tmp_path: Path, number: str) -> None:
+    (hydra_folder(tmp_path) / hydra.CONFIG).write_text(f"a: {number}\nb: 1\n")
+    assert hydra.read(hydra.settings_in(tmp_path)) == {"a": number, "b": 1}
+
+
+def test_odd_values_of_the_command_line_stay_text(tmp_path: Path) -> None:
+    folder = hydra_folder(tmp_path)
+    (folder / hydra.CONFIG).unlink()
+    (folder / hydra.OVERRIDES).write_text(json.dumps(["a=!!bool foo", "b=1", "c=&x [1]"]))
+    assert hydra.read(hydra.settings_in(tmp_path)) == {"a": "!!bool foo", "b": 1, "c": [1]}
 
 
 def test_a_long_reference_is_left_out(tmp_path: Path) -> None:
