@@ -295,8 +295,7 @@ def _broad_work(evidence: Evidence, basis: Basis, amounts: Mapping[int, float]) 
         amounts |= waited
 
     between = " with the time between them" if waited else ""
-    divided = metric == "workload.kernels" and calls * sizes < 0 and abs(sizes) >= DIVIDED * abs(calls)
-    divided = divided and _is_in_most_places(evidence)
+    divided = by_calls and calls * sizes < 0 and abs(sizes) >= DIVIDED * abs(calls) and _is_in_most_places(evidence)
     what = f"The work itself {'grew' if basis.sign > 0 else 'shrank'}"
     if divided:
         what = f"The work was divided into {'more, smaller' if basis.sign > 0 else 'fewer, larger'} calls"

@@ -22,7 +22,7 @@ from rlcompare.compare.evidence import (
 from rlcompare.compare.exchanged import exchanged, where_edited
 from rlcompare.compare.odd_calls import odd_calls
 from rlcompare.compare.odd_module import in_odd_module
-from rlcompare.compare.parts import Basis, Candidate, Part, total, whole
+from rlcompare.compare.parts import Basis, Candidate, Part, mean_total, total, whole
 from rlcompare.compare.short_names import short_names
 from rlcompare.model.diff import Row
 from rlcompare.model.words import Presence
@@ -81,11 +81,10 @@ def fractions_of(evidence: Evidence, basis: Basis, name: str) -> Fractions | Non
 def fractions_at(evidence: Evidence, basis: Basis, part: Part) -> Fractions | None:
     """How the change of an operator in one phase is split, where that is known, else that of the operator."""
     change, whole_change = evidence.host_places.get((part.name, part.phase)), evidence.operator(part.name)
-    mean = part.delta if part.mean_delta is None else part.mean_delta
     own = change.new - change.baseline if change else 0.0
     if change is None or whole_change is None or not own:
         return fractions_of(evidence, basis, part.name)
-    if abs(mean / own - 1) > SAME_TIME or basis.is_apart([part]):
+    if abs(mean_total([part]) / own - 1) > SAME_TIME or basis.is_apart([part]):
         return None
     return replace(_own_fractions(change), on_both=whole_change.on_both)
 
@@ -311,10 +310,9 @@ def _in_phase(evidence: Evidence, name: str, main: Part) -> tuple[OperatorChange
     """An operator's change in the phase with most of it, of several, and its kernels there; None if that is unknown."""
     rows = evidence.kernels_in(name, main.phase)
     change = operator_changes(rows)[0] if rows else None
-    mean = main.delta if main.mean_delta is None else main.mean_delta
     if change is None or change.new == change.baseline:
         return None
-    return (change, rows) if abs(mean / (change.new - change.baseline) - 1) <= SAME_TIME else None
+    return (change, rows) if abs(mean_total([main]) / (change.new - change.baseline) - 1) <= SAME_TIME else None
 
 
 def _shape(kernels: Sequence[Row], parts: Mapping[int, Part], delta: float) -> tuple[str, OperatorChange] | None:

@@ -424,14 +424,10 @@ def _host_places(
     for row in account:
         if row["kind"] == "compute" and row["delta"] is not None:
             times[str(row["name"]), row["phase"]].append(row)
-    lone: dict[str, set[SideName]] = defaultdict(set)
-    for place in places:
-        for side, calls in (("baseline", place.new_calls), ("new", place.baseline_calls)):
-            if not calls:
-                lone[place.name].add(side)  # type: ignore[arg-type]
+    lone = {(place.name, not place.new_calls) for place in places if not (place.baseline_calls and place.new_calls)}
     found = {}
     for place in places:
-        if len(lone[place.name]) < len(SIDES) and place.name != OTHERS:
+        if not {(place.name, True), (place.name, False)} <= lone and place.name != OTHERS:
             change = _host_change(place.name, times[place.name, place.phase], place._asdict())
             if change is not None:
                 found[place.name, place.phase] = change

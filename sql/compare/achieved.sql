@@ -2,7 +2,7 @@
 -- where that was counted. Operations per nanosecond are thousandths of TFLOP/s, bytes per nanosecond are GB/s. There is no share of the peak where the
 -- operations are an upper limit, and none where it is more than a chip can do, beyond 5 % for the inexact clock: `beyond_peak` has it then. Only loosely
 -- matched operators with more than 32 shapes have the pattern of their shapes (docs/design.md §6).
--- Depends on c_kernel_keyed, side_mean, sum_if_known.
+-- Depends on c_kernel_keyed, known_mean, side_mean, sum_if_known.
 -- Nothing without c_kernel_keyed.
 CREATE TABLE c_achieved AS
 WITH shaped AS (
@@ -17,8 +17,8 @@ WITH shaped AS (
     FROM shaped GROUP BY ALL
 ), known AS (
     SELECT op, work, shapes, dtypes, side, bool_or(at_most) AS at_most, side_mean(calls, divisor, TRUE) AS calls, side_mean(ns, divisor, TRUE) AS ns,
-           CASE WHEN count(flop) = count(*) THEN side_mean(flop, divisor, TRUE) END AS flop,
-           CASE WHEN count(bytes) = count(*) THEN side_mean(bytes, divisor, TRUE) END AS bytes,
+           known_mean(flop, divisor, TRUE) AS flop,
+           known_mean(bytes, divisor, TRUE) AS bytes,
            CASE WHEN count(possible_flop) = count(*) AND NOT bool_or(at_most) THEN side_mean(possible_flop, divisor, TRUE) END AS possible_flop,
            side_mean(counted_ns, divisor, TRUE) AS counted_ns, side_mean(cube_ns, divisor, TRUE) AS cube_ns,
            side_mean(load_ns, divisor, TRUE) AS load_ns, side_mean(l2_counted_ns, divisor, TRUE) AS l2_counted_ns,

@@ -1,6 +1,6 @@
 -- Collectives by kind and size per side, per rank and step. The sizes of a row differ by less than a factor of two. Sums over the sizes are those
 -- of the section collectives. A size whose time is unknown is left out.
--- Depends on c_collective, c_divisor, side_mean, sum_if_known.
+-- Depends on c_collective, c_divisor, known_mean, side_mean, sum_if_known.
 -- Nothing without c_collective, c_divisor.
 WITH sized AS (
     SELECT *, CASE WHEN size_bytes > 0 THEN CAST(floor(log2(size_bytes)) AS INTEGER) END AS power
@@ -11,5 +11,5 @@ WITH sized AS (
     FROM sized GROUP BY ALL
 )
 SELECT side, kind AS name, power, side_mean(calls, divisor, TRUE) AS calls, side_mean(bytes, divisor, TRUE) AS bytes, side_mean(ns, divisor, TRUE) AS ns,
-       CASE WHEN count(transit_ns) = count(*) THEN side_mean(transit_ns, divisor, TRUE) END AS transit_ns
+       known_mean(transit_ns, divisor, TRUE) AS transit_ns
 FROM exact GROUP BY side, kind, power HAVING ns IS NOT NULL ORDER BY side, kind, power;

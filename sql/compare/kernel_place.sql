@@ -2,7 +2,7 @@
 -- by place: the phase and the launching operator. What each place runs differs, so that a mean over them tells little of one. Only where all places
 -- of one side are on the other, too: a place that got another name is not gone. And those whose shapes vary, with their floating-point operations,
 -- where these are known for all of a row: the time of a matrix product follows them, not the elements of its inputs.
--- Depends on c_kernel_keyed, c_kernel_match, side_mean, sum_if_known.
+-- Depends on c_kernel_keyed, c_kernel_match, known_mean, side_mean, sum_if_known.
 -- Nothing without c_kernel_keyed.
 WITH place AS (
     SELECT op, exact_phase, exact_host_op, bool_or(side = 'baseline') AS in_baseline, bool_or(side = 'new') AS in_new
@@ -22,6 +22,6 @@ SELECT op AS name, input_shapes, input_dtypes, exact_phase AS phase, exact_host_
        side_mean(busy_ns, divisor, side = 'baseline') AS baseline_busy_ns, side_mean(busy_ns, divisor, side = 'new') AS new_busy_ns,
        CASE WHEN loose THEN side_mean(elements, divisor, side = 'baseline') END AS baseline_elements,
        CASE WHEN loose THEN side_mean(elements, divisor, side = 'new') END AS new_elements,
-       CASE WHEN loose AND count(flop) = count(*) THEN side_mean(flop, divisor, side = 'baseline') END AS baseline_flop,
-       CASE WHEN loose AND count(flop) = count(*) THEN side_mean(flop, divisor, side = 'new') END AS new_flop
+       CASE WHEN loose THEN known_mean(flop, divisor, side = 'baseline') END AS baseline_flop,
+       CASE WHEN loose THEN known_mean(flop, divisor, side = 'new') END AS new_flop
 FROM exact GROUP BY op, input_shapes, input_dtypes, exact_phase, exact_host_op, loose;

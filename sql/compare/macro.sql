@@ -1,6 +1,7 @@
 -- side_mean(amount, divisor, wanted): the value of one side, from sums that are exact per divisor. `wanted` selects the rows of the side.
 -- The order of summation is fixed: the same inputs give the same bits, and a side compared with itself gives equal values. Callers sum
 -- integers per divisor first.
+-- known_mean(amount, divisor, wanted): side_mean, if the amounts of all rows, of both sides, are known; else NULL.
 -- sum_if_known(amount): the sum of amounts; NULL if one of them is unknown.
 -- is_head(text): whether a name has rows of its own; all have, unless there are very many (head_name).
 -- known_as(name): the name that both sides have for it; the name itself, unless one side has shortened it (known_short).
@@ -13,6 +14,8 @@
 -- Run by name: on each connection, because a temporary macro belongs to one.
 CREATE OR REPLACE TEMP MACRO side_mean(amount, divisor, wanted) AS
     sum(amount / divisor ORDER BY divisor) FILTER (WHERE wanted);
+CREATE OR REPLACE TEMP MACRO known_mean(amount, divisor, wanted) AS
+    CASE WHEN count(amount) = count(*) THEN side_mean(amount, divisor, wanted) END;
 CREATE OR REPLACE TEMP MACRO known_as(name) AS name;
 CREATE OR REPLACE TEMP MACRO in_part(name) AS TRUE;
 CREATE OR REPLACE TEMP MACRO middle_of(a, b, c) AS greatest(least(a, b), least(greatest(a, b), c));

@@ -1,5 +1,5 @@
 -- Section operators. Elements of inputs and floating-point operations are of captures without a device, if all sizes are known.
--- Depends on c_divisor, c_operator, c_uneven, side_mean, sum_if_known.
+-- Depends on c_divisor, c_operator, c_uneven, known_mean, side_mean, sum_if_known.
 -- Nothing without c_divisor, c_operator.
 WITH exact AS (
     SELECT name, side, divisor, sum(calls) AS calls, sum(host_self_ns) AS host_self_ns, sum(host_total_ns) AS host_total_ns,
@@ -18,8 +18,8 @@ SELECT name, bool_or(side = 'baseline') AS in_baseline, bool_or(side = 'new') AS
        side_mean(device_self_ns, divisor, side = 'new') AS new_device_self_ns,
        side_mean(device_total_ns, divisor, side = 'baseline') AS baseline_device_total_ns,
        side_mean(device_total_ns, divisor, side = 'new') AS new_device_total_ns,
-       CASE WHEN count(elements) = count(*) THEN side_mean(elements, divisor, side = 'baseline') END AS baseline_elements,
-       CASE WHEN count(elements) = count(*) THEN side_mean(elements, divisor, side = 'new') END AS new_elements,
-       CASE WHEN count(flop) = count(*) THEN side_mean(flop, divisor, side = 'baseline') END AS baseline_flop,
-       CASE WHEN count(flop) = count(*) THEN side_mean(flop, divisor, side = 'new') END AS new_flop
+       known_mean(elements, divisor, side = 'baseline') AS baseline_elements,
+       known_mean(elements, divisor, side = 'new') AS new_elements,
+       known_mean(flop, divisor, side = 'baseline') AS baseline_flop,
+       known_mean(flop, divisor, side = 'new') AS new_flop
 FROM exact GROUP BY name;

@@ -1,6 +1,6 @@
 -- Amount of work, as far as the profile records it: per run, counts per member and step. 0 in a run that was measured and did none; unknown where
--- rows were lost. Input elements are those of kernels, or without a device those of
--- operators of both sides that go through all elements, without copies, which another data type adds.
+-- rows were lost. Input elements are those of kernels. Without a device they are those of the operators of both sides that go through all of
+-- them, without copies, which another data type adds.
 -- Depends on c_collective, c_divisor, c_kernel, c_lost, c_operator, c_uneven.
 -- Nothing without c_divisor.
 WITH counted AS (
