@@ -107,15 +107,17 @@ def test_step_by_launch_not_by_time(profiles: Path, tmp_path: Path) -> None:
     assert (launched, by_time) == (246, 246 + 64)
 
 
-def test_the_rank_that_waits_least_is_the_straggler(profiles: Path, tmp_path: Path) -> None:
+def test_ranks_that_take_turns_have_no_straggler(profiles: Path, tmp_path: Path) -> None:
     # GIVEN eight ranks that compute the same, rank 7 with the shortest span
     store = store_of(profiles / "gpu-dlrm-8rank", tmp_path / "run.duckdb", keep_events=False)
     assert rows(store, "SELECT rank FROM r_time JOIN capture USING (capture) ORDER BY device_span_ns LIMIT 1") == [(7,)]
     # WHEN they are compared
     diff = compared(store, store)
-    # THEN it is the one that starts collectives last
+    # THEN it is the one that starts collectives last on average, by a fifth more than the next: none is the straggler
     ranks = {row["name"]: row for row in diff.sections["ranks"].rows}
-    assert [name for name, row in ranks.items() if row["new_straggler"]] == ["rank 7"]
+    late = sorted(((float(row["new_late_ms"] or 0), name) for name, row in ranks.items()), reverse=True)
+    assert [name for _, name in late[:2]] == ["rank 7", "rank 2"] and late[0][0] < 1.25 * late[1][0]
+    assert not any(row["new_straggler"] for row in ranks.values())
     assert len(ranks) == 8
     # AND what they are is told by the annotations around their launches
     kinds = dict(rows(store, "SELECT kind, count(*) FROM r_collective WHERE capture = 0 GROUP BY kind"))
