@@ -45,6 +45,9 @@ export RLCOMPARE_VERL ?= $(CURDIR)/$(VERL)
 export RLCOMPARE_CI_SCHEMAS ?= $(CURDIR)/$(CI_SCHEMAS)
 export RLCOMPARE_AXE ?= $(CURDIR)/$(AXE)
 
+# Half of the slow tests run; the commit chooses which (tests/conftest.py). Without git, all run.
+export RLCOMPARE_TESTS_TURN ?= $(shell git rev-parse --short=8 HEAD 2>/dev/null)
+
 # The tests start hundreds of processes: where nothing compiled is kept, each compiles all modules again (0.25 s).
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -114,7 +117,7 @@ wheel: prepared
 	cp -R tests tools golden benchmarks docs *.md pyproject.toml Makefile $(WHEEL_TESTS)
 	cd $(WHEEL_TESTS) && $(NPU_ENV) RLCOMPARE_TEST_INSTALLED=1 $(CURDIR)/$(WHEEL_VENV)/bin/pytest $(PYTEST_FLAGS)
 
-# Also the tests of which `make test` tries only some sets of parameters.
+# Also the slow tests that `make test` leaves out at this commit, and all sets of parameters.
 test-all:
 	RLCOMPARE_TESTS=all $(MAKE) test
 

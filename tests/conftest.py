@@ -7,6 +7,7 @@ import os
 import signal
 from collections import Counter
 from pathlib import Path
+from zlib import crc32
 
 # PyTorch's threads would wait for each other on cores that other tests use. That costs five times what they gain.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -48,20 +49,35 @@ if (_worker := os.environ.get("PYTEST_XDIST_WORKER", "gw"))[2:].isdecimal() and 
 _CHECKOUT = Path(__file__).resolve().parent.parent
 
 ALL = os.environ.get("RLCOMPARE_TESTS") == "all"
-"""Whether every test runs; otherwise only some of those that differ in parameters alone (`make test-all`)."""
+"""Whether every test runs (`make test-all`)."""
+
+TURN = os.environ.get("RLCOMPARE_TESTS_TURN", "")
+"""The commit, of which `make test` takes the half of the slow tests that runs; empty: all of them run."""
+
+
+def _is_chosen(item: pytest.Item, number: int) -> bool:
+    """Whether a test runs: the one with a number from 0 among those that differ in parameters alone."""
+    if ALL:
+        return True
+    if item.get_closest_marker("thorough") is not None:
+        return False
+    marker = item.get_closest_marker("one_in")
+    if marker is not None:
+        return bool(number % marker.args[0] == 0)
+    if TURN and item.get_closest_marker("slow") is not None:
+        return (crc32(item.nodeid.partition("[")[0].encode()) + number + int(TURN, 16)) % 2 == 0
+    return True
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Of a test with ``@pytest.mark.one_in(n)``, only every n-th set of parameters, from the first on; of those with
-    ``@pytest.mark.thorough``, none. Each worker begins with its part of the slow ones: at the end of a run, one long
-    test would leave the others idle."""
+    ``@pytest.mark.thorough``, none; of slow ones, with a ``TURN``, every second. Each worker begins with its part of
+    the slow ones: at the end of a run, one long test would leave the others idle."""
     seen: Counter[str] = Counter()
     chosen: dict[bool, list[pytest.Item]] = {True: [], False: []}
     for item in items:
-        marker = item.get_closest_marker("one_in")
         name = item.nodeid.partition("[")[0]
-        is_thorough = item.get_closest_marker("thorough") is not None
-        chosen[ALL or (not is_thorough and (marker is None or seen[name] % marker.args[0] == 0))].append(item)
+        chosen[_is_chosen(item, seen[name])].append(item)
         seen[name] += 1
     if chosen[False]:
         config.hook.pytest_deselected(items=chosen[False])

@@ -112,6 +112,7 @@ def test_the_same_diff_as_with_the_runs(repository: Path, rlcompare: Command, pr
     assert without_names(documents[1]) == without_names(documents[0])
 
 
+@pytest.mark.slow
 def test_it_survives_a_clone(repository: Path, rlcompare: Command, samples: Path, tmp_path: Path) -> None:
     # GIVEN a baseline that is committed
     assert rlcompare("baseline", "add", "main", samples / "base", *REASON).code == 0
@@ -204,6 +205,7 @@ DAMAGE: dict[str, tuple[Callable[[Path], object], str]] = {
 }
 
 
+@pytest.mark.slow
 def test_damage_is_found(kept: Path, rlcompare: Command, tmp_path: Path) -> None:
     new = run_of(tmp_path / "new")
     files = {path.name: path.read_bytes() for path in kept.iterdir()}
@@ -265,6 +267,7 @@ def test_keys_of_a_later_release_are_kept(kept: Path, rlcompare: Command, tmp_pa
     assert rlcompare("baseline", "show", "main").code == 0
 
 
+@pytest.mark.slow
 def test_it_is_replaced_with_a_reason_only_and_the_older_version_stays(
     kept: Path, rlcompare: Command, tmp_path: Path
 ) -> None:
@@ -351,6 +354,7 @@ def test_a_name_that_is_none(repository: Path, rlcompare: Command, tmp_path: Pat
     assert sorted(tmp_path.rglob("*")) == before
 
 
+@pytest.mark.slow
 def test_unfit_runs_are_refused(repository: Path, rlcompare: Command, tmp_path: Path) -> None:
     # GIVEN a sound run, and others of which something is wrong
     cases: dict[str, tuple[dict[str, Any], str]] = {
@@ -387,6 +391,7 @@ def test_the_same_run_twice(kept: Path, rlcompare: Command, tmp_path: Path, runs
     assert (again.code, "are the same run" in again.err) == (2, True)
 
 
+@pytest.mark.slow
 def test_runs_whose_files_differ_in_the_middle_are_two(kept: Path, rlcompare: Command, tmp_path: Path) -> None:
     run = write_run(tmp_path / "run", steps=1000)
     other = shutil.copytree(run, tmp_path / "other")
@@ -398,6 +403,7 @@ def test_runs_whose_files_differ_in_the_middle_are_two(kept: Path, rlcompare: Co
     assert result.code == 0, result.err
 
 
+@pytest.mark.slow
 def test_what_changes_nothing_and_what_is_far_apart(
     kept: Path, rlcompare: Command, tmp_path: Path, runs_of_main: list[Path]
 ) -> None:
@@ -433,6 +439,7 @@ def with_clocks(store: Path, *clocks: float) -> None:
             con.execute("INSERT INTO r_counter SELECT capture, ?, ?, ?, ?, ?, ? FROM capture WHERE rank = ?", row)
 
 
+@pytest.mark.slow
 def test_throttled(repository: Path, rlcompare: Command, samples: Path, tmp_path: Path) -> None:
     # GIVEN runs with both ranks at 1,800 MHz, with rank 1 at 1,500 MHz, and with both at 1,500 MHz
     cool, hot, hotter = (tmp_path / f"{name}.duckdb" for name in ("cool", "hot", "hotter"))
@@ -455,6 +462,7 @@ def test_another_schema(kept: Path, rlcompare: Command, tmp_path: Path, monkeypa
     assert (result.code, "rlcompare baseline promote main RUN" in result.error) == (4, True)
 
 
+@pytest.mark.slow
 def test_where_baselines_are(kept: Path, rlcompare: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run = run_of(tmp_path / "run", gen=0.3)
 
@@ -483,6 +491,7 @@ def test_where_baselines_are(kept: Path, rlcompare: Command, tmp_path: Path, mon
     assert rlcompare("baseline", "list", "--store", url).out == ""
 
 
+@pytest.mark.slow
 def test_a_place_that_cannot_be_written(repository: Path, rlcompare: Command, tmp_path: Path) -> None:
     run = run_of(tmp_path / "run")
     Path("file").write_text("")

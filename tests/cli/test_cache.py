@@ -125,6 +125,7 @@ class TestKeys:
             cached_stores(find_runs(folder / "new"), directory=tmp_path / "cache")
         assert builds == ["new"]
 
+    @pytest.mark.slow
     @pytest.mark.one_in(2)
     @pytest.mark.parametrize("change", ["content", "time", "metadata", "removed"])
     def test_not_after_a_change(self, samples: Path, tmp_path: Path, builds: list[str], change: str) -> None:
@@ -148,6 +149,7 @@ class TestKeys:
         cached_stores(find_runs(tmp_path / "new"), directory=tmp_path / "cache")
         assert len(builds) == 2
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("suffix", [".db", ".sqlite3"])
     def test_not_after_a_log_appeared(self, samples: Path, tmp_path: Path, builds: list[str], suffix: str) -> None:
         database = (tmp_path / "profile").with_suffix(suffix)
@@ -164,6 +166,7 @@ class TestKeys:
             assert (database.read_bytes(), database.stat().st_mtime_ns) == before
         assert len(builds) == 3
 
+    @pytest.mark.slow
     def test_a_rank_that_could_not_be_read_by_accident_is_read_again(
         self, samples: Path, tmp_path: Path, builds: list[str], monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -185,6 +188,7 @@ class TestKeys:
         assert builds == ["new"] * 3
         assert {entry.path for entry in cache_entries(tmp_path)} == {whole, *stores[0]}
 
+    @pytest.mark.slow
     def test_selection_counts(self, samples: Path, tmp_path: Path, builds: list[str]) -> None:
         cached_stores(find_runs(samples / "new"), directory=tmp_path)
         cached_stores(find_runs(samples / "new", ranks=frozenset({0})), directory=tmp_path)
@@ -196,11 +200,13 @@ class TestKeys:
         assert cached_stores(runs, directory=tmp_path) == with_events
         assert builds == ["new"]
 
+    @pytest.mark.slow
     def test_one_without_events_is_not_enough(self, samples: Path, tmp_path: Path, builds: list[str]) -> None:
         runs = find_runs(samples / "new")
         assert cached_stores(runs, directory=tmp_path) != cached_stores(runs, directory=tmp_path, keep_events=True)
         assert builds == ["new", "new"]
 
+    @pytest.mark.slow
     def test_changed_sql_outdates(
         self, samples: Path, tmp_path: Path, builds: list[str], monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -224,6 +230,7 @@ class TestKeys:
         names = {"/".join(path.parts[-2:]) for path in covered}
         assert {"rlcompare/secret.py", "store/redaction.py", "sources/detect.py", "run/metric.sql"} <= names
 
+    @pytest.mark.slow
     @pytest.mark.one_in(2)
     @pytest.mark.parametrize(
         ("command", "table"),
@@ -266,6 +273,7 @@ class TestKeys:
         assert "is damaged and is created again" not in result.err
         assert good.is_file() and bad.is_file()
 
+    @pytest.mark.slow
     @pytest.mark.one_in(4)
     @pytest.mark.parametrize("damage", ["empty", "cut", "foreign"])
     @pytest.mark.parametrize(
@@ -296,6 +304,7 @@ class TestKeys:
             assert f"rlcompare: warning: {store} in the cache is damaged and is created again\n" in result.err
         assert rlcompare(*command).err == ""
 
+    @pytest.mark.slow
     def test_a_flipped_bit_in_a_store_that_was_named(self, rlcompare: Command, samples: Path, tmp_path: Path) -> None:
         store = tmp_path / "run.duckdb"
         rlcompare("ingest", samples / "new", "-o", store)
@@ -308,6 +317,7 @@ class TestKeys:
             assert "rlcompare ingest" in result.error
         assert store.exists()
 
+    @pytest.mark.slow
     def test_both_sides_the_same_are_built_once(self, samples: Path, tmp_path: Path, builds: list[str]) -> None:
         runs = find_runs(samples / "new") * 2
         first, second = cached_stores(runs, directory=tmp_path)
@@ -316,6 +326,7 @@ class TestKeys:
 
 
 class TestBuilding:
+    @pytest.mark.slow
     def test_progress_counts_all_captures(self, samples: Path, tmp_path: Path) -> None:
         seen: list[tuple[int, int]] = []
         runs = find_runs(samples / "new") + find_runs(samples / "base")
@@ -331,6 +342,7 @@ class TestBuilding:
             cached_stores(find_runs(samples / "new") + find_runs(samples / "base"), directory=tmp_path)
         assert [path.name for path in content(tmp_path) if not path.name.startswith("pack-")] == []
 
+    @pytest.mark.slow
     def test_two_at_once(self, samples: Path, tmp_path: Path) -> None:
         results: list[list[Path]] = []
         threads = [
@@ -457,6 +469,7 @@ class TestCommand:
     def test_all_or_a_size(self, rlcompare: Command) -> None:
         assert rlcompare("cache", "prune", "--all", "--max-size", "1G").code == 2
 
+    @pytest.mark.slow
     def test_a_diff_deletes_nothing_of_others(self, rlcompare: Command, samples: Path, tmp_path: Path) -> None:
         mine = put(tmp_path / "mine", "results.duckdb", 10, 10**6)
         (tmp_path / "mine" / MARKER).unlink()
@@ -478,6 +491,7 @@ class TestCommand:
             assert "into the input" in result.error
         assert snapshot(samples) == before
 
+    @pytest.mark.slow
     def test_a_default_folder_that_cannot_be_made(
         self, rlcompare: Command, samples: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -498,6 +512,7 @@ class TestCommand:
         assert result.code == 2
         assert "--cache-dir or --no-cache" in result.error
 
+    @pytest.mark.slow
     def test_an_entry_that_is_a_folder(self, rlcompare: Command, samples: Path, filled: Path) -> None:
         (store,) = content(filled)
         store.unlink()

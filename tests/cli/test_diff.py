@@ -52,6 +52,7 @@ class TestOutput:
         assert result.code == 0
         assert {"report.md", "csv", "report.html", "diff.json"} <= {path.name for path in Path("out").iterdir()}
 
+    @pytest.mark.slow
     def test_the_spellings_of_msprof_analyze(self, rlcompare: Command, samples: Path) -> None:
         result = rlcompare(
             *("diff", "--profiling_path", samples / "new", "--benchmark_profiling_path", samples / "base"),
@@ -119,6 +120,7 @@ class TestOutput:
         assert result.code == 2
         assert "-o" in result.error
 
+    @pytest.mark.slow
     def test_nothing_is_written_beside_the_inputs(self, rlcompare: Command, samples: Path) -> None:
         before = snapshot(samples)
         for prefer in ("db", "text"):
@@ -144,6 +146,7 @@ class TestSelection:
         for name in ("time.compute", "time.exposed_comm", "time.free", "time.step"):
             assert metric(documents[0], name)["new"] == metric(documents[1], name)["new"]
 
+    @pytest.mark.slow
     def test_steps(self, rlcompare: Command, samples: Path) -> None:
         result = rlcompare("diff", "-d", samples / "new", "-bp", samples / "base", "--step", 3, "--json")
         assert json.loads(result.out)["new"]["steps"] == [3]
@@ -157,6 +160,7 @@ class TestSelection:
         assert "step 7" in result.error.replace("--step 7", "step 7")
         assert "2-3" in result.error
 
+    @pytest.mark.slow
     def test_a_step_of_verls_folders(self, rlcompare: Command) -> None:
         assert rlcompare("sample", "-o", "verl", "--layout", "verl", "--layers", 1, "--decode-steps", 1).code == 0
         assert "verl only has step 2" in rlcompare("diff", "-d", "verl", "-bp", "verl", "--step", 1).error
@@ -227,6 +231,7 @@ class TestSelection:
 
 
 class TestStores:
+    @pytest.mark.slow
     def test_a_store_stands_for_its_profile(self, rlcompare: Command, samples: Path) -> None:
         for side in ("new", "base"):
             assert rlcompare("ingest", samples / side, "-o", f"{side}.duckdb").code == 0
@@ -237,6 +242,7 @@ class TestStores:
         assert stored["overall"] == raw["overall"]
         assert stored["sections"] == raw["sections"]
 
+    @pytest.mark.slow
     def test_the_second_diff_starts_from_the_cache(
         self, rlcompare: Command, samples: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -260,6 +266,7 @@ class TestStores:
         assert rlcompare(*arguments) == first
         assert len(list((tmp_path / "cache").glob("*.duckdb"))) == 2
 
+    @pytest.mark.slow
     def test_no_cache(self, rlcompare: Command, samples: Path, tmp_path: Path) -> None:
         result = rlcompare(
             "diff", "-d", samples / "new", "-bp", samples / "base", "--no-cache", "--cache-dir", tmp_path / "cache"

@@ -153,6 +153,7 @@ def test_on_this_machine(rlcompare: Command, monkeypatch: pytest.MonkeyPatch) ->
     assert re.search(r"databases \(\.db\) +ok +DuckDB \d", shown.out)
 
 
+@pytest.mark.slow
 def test_another_interpreter(rlcompare: Command, tmp_path: Path) -> None:
     # GIVEN an interpreter of a job, with a verl that this one does not have
     package = tmp_path / "verl-0.7.1.dist-info"

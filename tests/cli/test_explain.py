@@ -36,6 +36,7 @@ def test_a_cause_is_the_sum_of_its_rows(rlcompare: Command, document: Path) -> N
     assert any(line.startswith("query     sql/compare/critical_path.sql") for line in lines)
 
 
+@pytest.mark.slow
 def test_the_command_prints_the_rows_of_the_profile(rlcompare: Command, document: Path) -> None:
     lines = rlcompare("explain", "1", document).out.splitlines()
     (command,) = (line.removeprefix("new").strip() for line in lines if line.startswith("new       rlcompare sql"))

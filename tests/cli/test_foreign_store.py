@@ -81,6 +81,7 @@ def test_a_macro_never_takes_the_place_of_a_function(store: Path, rlcompare: Com
         assert "the macro sum" in result.err
 
 
+@pytest.mark.slow
 def test_a_store_that_lacks_something_is_said_to(store: Path, rlcompare: Command, samples: Path) -> None:
     changes = (
         "DROP TABLE metric",
@@ -104,6 +105,7 @@ def test_its_name_does_not_matter(store: Path, rlcompare: Command, name: str) ->
     assert rlcompare("show", foreign).code == 4
 
 
+@pytest.mark.slow
 def test_a_store_in_a_folder_that_looks_like_a_pattern(store: Path, tmp_path: Path, rlcompare: Command) -> None:
     folder = tmp_path / "q?x[1]*"
     folder.mkdir()

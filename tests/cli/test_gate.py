@@ -245,6 +245,7 @@ class TestWrongUse:
         assert (rlcompare("gate").code, "-bp" in rlcompare("gate").error) == (2, True)
 
 
+@pytest.mark.slow
 def test_earlier_runs_tell_how_much_runs_differ(rlcompare: Command) -> None:
     """+8 % of one run against one may be luck at the noise that is assumed; 14 quiet runs tell that it is not."""
 

@@ -48,6 +48,7 @@ def document(rlcompare: Command, *arguments: object) -> dict[str, Any]:
     return dict(found)
 
 
+@pytest.mark.slow
 def test_runs_are_added_once_and_shown(rlcompare: Command, runs: Path, tmp_path: Path) -> None:
     """A copy of a run is that run; what failed, broke or stopped is stored and marked."""
     added = document(

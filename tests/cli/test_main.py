@@ -158,6 +158,7 @@ class TestImports:
         heavy = {"duckdb", "pyarrow", "jinja2", "rich", "numpy", "torch", "msgspec", "platformdirs"}
         assert not modules_after("diff", "--help") & heavy
 
+    @pytest.mark.slow
     def test_diff_never_imports_torch(self, samples: Path, tmp_path: Path) -> None:
         loaded = modules_after(
             *("diff", "-d", str(samples / "new"), "-bp", str(samples / "base")),

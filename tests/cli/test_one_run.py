@@ -62,6 +62,7 @@ class TestIngest:
             ]
         assert not [text for text in texts if str(tmp_path.parent.parent) in text]
 
+    @pytest.mark.slow
     def test_replaces_a_store(self, rlcompare: Command, samples: Path) -> None:
         for _ in range(2):
             assert rlcompare("ingest", samples / "new", "-o", "run.duckdb").code == 0
@@ -73,6 +74,7 @@ class TestIngest:
         assert (result.code, "is not a store" in result.error) == (2, True)
         assert Path("thesis.duckdb").read_text() == "42"
 
+    @pytest.mark.slow
     def test_replaces_anything_by_force(self, rlcompare: Command, samples: Path) -> None:
         Path("thesis.duckdb").write_text("42")
         assert rlcompare("ingest", samples / "new", "-o", "thesis.duckdb", "--force").code == 0
@@ -119,6 +121,7 @@ class TestShow:
         titles = [line for line in rlcompare("show", samples / "new").out.splitlines() if line.startswith(_TITLES)]
         assert [title.split(",")[0].split(" over")[0] for title in titles] == list(_TITLES)
 
+    @pytest.mark.slow
     def test_the_rank_that_comes_late(self, rlcompare: Command) -> None:
         assert rlcompare("sample", "-o", "run", "--change", "late:1:4ms", "-q").code == 0
         ranks = json.loads(rlcompare("show", "run", "--json").out)["ranks"]
@@ -127,6 +130,7 @@ class TestShow:
         assert (ranks[0]["starts_last"], ranks[1]["starts_last"]) == (0, 1)
         assert "behind the first rank of its group" in rlcompare("show", "run").out
 
+    @pytest.mark.slow
     def test_ranks_without_kernels_do_not_halve_those_of_others(self, rlcompare: Command, profiles: Path) -> None:
         """Two of the four ranks have no kernel_details.csv: means are over the two that have one."""
         root = profiles / "ascend-qwen3-pp2-2025q4"
@@ -146,6 +150,7 @@ class TestShow:
         assert max(row["p2p_ms"] for row in shown["ranks"]) > 300
         assert min(row["size_bytes"] for row in shown["collectives"] if row["size_bytes"] is not None) == 8
 
+    @pytest.mark.slow
     def test_long_names_are_cut_to_the_width(self, rlcompare: Command, profiles: Path) -> None:
         out = rlcompare("show", profiles / "gpu-dlrm-8rank").out
         kernels = out.split("Kernels")[1].split("\n\n")[0].splitlines()[1:]
@@ -367,6 +372,7 @@ class TestSql:
         assert (result.code, "rlcompare ingest" in result.error) == (2, True)
 
 
+@pytest.mark.slow
 def test_a_run_goes_by_the_name_that_a_message_gives_it(rlcompare: Command, tmp_path: Path) -> None:
     # GIVEN a job that was started twice with one save path
     for number, side in enumerate(("base", "new")):

@@ -42,6 +42,7 @@ def messages(document: dict[str, Any]) -> dict[str, list[str]]:
     return said
 
 
+@pytest.mark.slow
 def test_what_is_no_repetition_is_said_and_not_counted(rlcompare: Command, tmp_path: Path) -> None:
     base, new = tmp_path / "base", tmp_path / "new"
     other = {"torch": "2.12.0", "torch_npu": None, "cann": None, "python": "3.11.4"}
@@ -169,6 +170,7 @@ def test_jobs_of_one_log_are_no_copies(rlcompare: Command, tmp_path: Path) -> No
     assert "runs.copy" not in messages(document)
 
 
+@pytest.mark.slow
 def test_a_copied_folder_of_one_rank_is_no_second_run(rlcompare: Command, tmp_path: Path) -> None:
     side = tmp_path / "side"
     assert rlcompare("sample", "-o", side).code == 0
@@ -196,6 +198,7 @@ def long_run(tmp_path: Path) -> Path:
     return write_run(tmp_path / "long", description(), steps=1000, gen=lambda step: 0.1 + step / 1e6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("as_stores", [False, True])
 def test_files_that_differ_in_the_middle_are_no_copies(
     rlcompare: Command, tmp_path: Path, long_run: Path, as_stores: bool
@@ -223,6 +226,7 @@ def test_files_that_differ_in_the_middle_are_no_copies(
     ]
 
 
+@pytest.mark.slow
 def test_a_rank_that_differs_in_the_middle_is_no_part(rlcompare: Command, tmp_path: Path) -> None:
     for rank in (0, 1):
         events = [

@@ -128,6 +128,7 @@ class TestSpeed:
         assert "but per token update_actor takes 2.2 times as long" in work["text"]
         assert "nothing is slower" not in work["text"]
 
+    @pytest.mark.slow
     def test_runs_of_a_side_are_its_samples(self, rlcompare: Command, tmp_path: Path) -> None:
         for side, gen in (("a", 0.1), ("b", 0.2)):
             for number in range(1, 6):
@@ -145,6 +146,7 @@ class TestSpeed:
         gate = rlcompare("gate", "-d", tmp_path / "b", "-bp", tmp_path / "a")
         assert gate.code == 1
 
+    @pytest.mark.slow
     def test_a_profile_beside_the_metrics_explains(self, rlcompare: Command, samples: Path, tmp_path: Path) -> None:
         # GIVEN run directories whose profile is a real one: two ranks
         for name in ("base", "new"):

@@ -7,6 +7,8 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.sources.torch_traces import mark, op, trace, write
 
 from .conftest import Command
@@ -65,6 +67,7 @@ def shown(rlcompare: Command, path: Path, *options: object) -> dict[str, Any]:
     return dict(json.loads(outcome.out))
 
 
+@pytest.mark.slow
 def test_a_tick_is_no_training_step_even_if_it_has_the_number_of_one(rlcompare: Command, tmp_path: Path) -> None:
     # GIVEN training step 12 with decode steps 11 and 12 of its rollout, 10 ms of matrix multiplication each
     decode = [(f"ProfilerStep#{tick}", 20_000 * (tick - 10)) for tick in (11, 12)]
@@ -87,6 +90,7 @@ def test_a_tick_is_no_training_step_even_if_it_has_the_number_of_one(rlcompare: 
     assert rlcompare("show", run, "--step", "11").code == 2
 
 
+@pytest.mark.slow
 def test_ticks_of_an_npu_are_no_training_steps(rlcompare: Command, samples: Path, tmp_path: Path) -> None:
     shutil.copytree(samples / "base", tmp_path / "run")
     captures = sorted((tmp_path / "run").rglob("*_ascend_pt"))
@@ -110,6 +114,7 @@ def test_the_side_says_that_its_steps_are_parts_of_one(rlcompare: Command, tmp_p
     assert "step" in lines["new"] and "alone" not in lines["new"]
 
 
+@pytest.mark.slow
 def test_other_samples_are_not_compared_unless_it_was_meant(rlcompare: Command, tmp_path: Path) -> None:
     base, new = sampled(tmp_path / "a", 30, 31), sampled(tmp_path / "b", 40, 41)
     outcome = rlcompare("gate", "-d", new, "-bp", base)
@@ -119,6 +124,7 @@ def test_other_samples_are_not_compared_unless_it_was_meant(rlcompare: Command, 
     assert findings(declared)["sampled.generate_sequences"][0] == "info"
 
 
+@pytest.mark.slow
 def test_a_profile_of_an_npu_says_it_in_its_metadata(rlcompare: Command, samples: Path, tmp_path: Path) -> None:
     paths = sorted((samples / "base").rglob("profiler_metadata.json"))
     assert paths

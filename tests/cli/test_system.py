@@ -59,6 +59,7 @@ class TestPaths:
             assert result.code in (2, 4)
             assert result.error
 
+    @pytest.mark.slow
     def test_links_that_loop(self, rlcompare: Command, samples: Path) -> None:
         Path("loop").symlink_to("loop")
         base = samples / "base"
@@ -118,6 +119,7 @@ class TestRefusals:
         line = result.stderr.splitlines()[-1]
         assert "cannot be written (File too large)" in line and ".trace.json" not in line
 
+    @pytest.mark.slow
     def test_standard_output_is_full(self, samples: Path, tmp_path: Path) -> None:
         for arguments in (
             ("show", samples / "new"),
@@ -129,6 +131,7 @@ class TestRefusals:
             assert result.returncode == 2, arguments
             assert "cannot write to standard output (No space left" in result.stderr.splitlines()[-1]
 
+    @pytest.mark.slow
     def test_standard_output_is_closed(self, samples: Path, tmp_path: Path) -> None:
         pair = ("-d", samples / "new", "-bp", samples / "base")
         assert shell('"$@" >&-', "diff", *pair, cwd=tmp_path).returncode == 0

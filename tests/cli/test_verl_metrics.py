@@ -118,6 +118,7 @@ class TestTwoLogs:
 class TestMeaning:
     """Releases of verl meet by meaning, and not where that changed."""
 
+    @pytest.mark.slow
     def test_all_names_of_the_oracle_meet(self, rlcompare: Command, shared: Path, tmp_path: Path) -> None:
         known = json.loads((shared / "oracle" / "metric_aliases.json").read_text())["canonical_to_names"]
         pairs = [(names[0], name) for names in known.values() for name in names[1:]]
@@ -206,6 +207,7 @@ class TestOtherLoggers:
 
 
 class TestBesideAProfile:
+    @pytest.mark.slow
     def test_of_verl_with_a_log(self, rlcompare: Command, samples: Path, tmp_path: Path) -> None:
         # GIVEN two jobs: verl's folder with a profile of step 4, and the log in another folder
         for name, config in (("base", CONFIG), ("new", CHANGED)):

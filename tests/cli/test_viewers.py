@@ -47,11 +47,13 @@ class TestShowEnds:
         assert lines[0] == f"MindStudio Insight: Import Data, {samples / 'new'}"
         assert any("mindstudio_insight_jupyterlab" in line for line in lines)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("part", ["", "ASCEND_PROFILER_OUTPUT"])
     def test_with_the_folder_of_one(self, rlcompare: Command, samples: Path, part: str) -> None:
         folder = ranks_of(samples / "new")[0]
         assert last_section(rlcompare("show", folder / part).out)[0] == f"MindStudio Insight: Import Data, {folder}"
 
+    @pytest.mark.slow
     def test_with_a_database_alone(self, rlcompare: Command, samples: Path) -> None:
         (database,) = (ranks_of(samples / "new")[0] / "ASCEND_PROFILER_OUTPUT").glob("ascend_pytorch*.db")
         shutil.copy(database, "a copy.db")
@@ -84,6 +86,7 @@ class TestShowEnds:
 
 
 class TestMindStudioInsight:
+    @pytest.mark.slow
     def test_finds_its_folder_as_it_left_it(self, rlcompare: Command, samples: Path) -> None:
         # GIVEN two profiles in the working folder, with databases and text
         for name in ("base", "new"):

@@ -276,6 +276,7 @@ ON_MEGATRON = ("update_actor", [0], 2, 1)
 OF_CRITIC = [("values", [0], 1, 0), ("update_critic", [0], 2, 1), ("update_critic", [0], 1, 0)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("version", "loops", "recorded"),
     [
@@ -364,6 +365,7 @@ def package(root: Path, module: str, source: str) -> None:
         (root / folder / "__init__.py").touch()
 
 
+@pytest.mark.slow
 def test_serving_engines_count_decode_steps_and_no_prefill(tmp_path: Path) -> None:
     form = {"worker": "Worker", "method": "execute_model", "argument": "scheduler_output"}
     package(tmp_path, "vllm.v1.worker.gpu_worker", ENGINE.format(**form))

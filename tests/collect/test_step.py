@@ -128,6 +128,7 @@ class TestMismatch:
         assert not any(key.startswith("mismatch/") for key in off)
 
 
+@pytest.mark.slow
 def test_training_raises_the_reward(tmp_path: Path) -> None:
     longer = ("data.train_batch_size=8", "data.max_prompt_length=16", "data.max_response_length=24")
     rewards = [step["critic/score/mean"] for step in steps_of(tmp_path, 30, *longer)]

@@ -17,6 +17,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return sql_reference.sample_store(tmp_path_factory.mktemp("sql"))
 
 
+@pytest.mark.slow
 def test_each_query_gives_rows(store: Path) -> None:
     queries = sql_reference.queries_of(PAGE)
     assert len(queries) == 10

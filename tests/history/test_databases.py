@@ -154,6 +154,7 @@ def outputs(place: str, capsys: pytest.CaptureFixture[str]) -> list[str]:
     return made
 
 
+@pytest.mark.slow
 def test_postgresql_gives_the_same_answers(file: Place, postgres: Place, capsys: pytest.CaptureFixture[str]) -> None:
     for place in (file, postgres):
         fill(place)

@@ -85,6 +85,7 @@ class Page(HTMLParser):
 
 
 class TestDiff:
+    @pytest.mark.slow
     def test_is_the_command_lines(self, comparison: rlcompare.Comparison, runs: Path) -> None:
         # GIVEN the diff.json of the command line
         paths = ("-bp", runs / "base.sqlite", "-d", runs / "new.sqlite")
@@ -126,6 +127,7 @@ class TestDiff:
         assert "time.path 9.00" in comparison.summary
         assert "rlcompare gate" not in comparison.summary
 
+    @pytest.mark.slow
     def test_options(self, runs: Path) -> None:
         one = rlcompare.diff(
             new=f"after={runs / 'new.sqlite'}", baseline=[runs / "base.sqlite"],
@@ -134,6 +136,7 @@ class TestDiff:
         assert one.diff.new.label == "after"
         assert (one.diff.new.steps, one.diff.new.runs[0].ranks) == ((1,), 1)
 
+    @pytest.mark.slow
     def test_loaded_runs(self, run: rlcompare.Run, runs: Path) -> None:
         same = rlcompare.diff(new=[run], baseline=run, quiet=True)
         assert same.headline is not None
@@ -316,6 +319,7 @@ class TestHtml:
         assert "… and 80 more" in Page(wide._repr_html_()).text
         assert "... and 80 more" in repr(wide)
 
+    @pytest.mark.slow
     def test_names_are_escaped(self, tmp_path: Path) -> None:
         # GIVEN a kernel, a range and a file with hostile names
         export = Export()
@@ -375,6 +379,7 @@ class TestSideEffects:
         result = python(code)
         assert (result.stdout.strip(), result.stderr) == ("", "")
 
+    @pytest.mark.slow
     def test_the_process_is_left_as_it_was(self, runs: Path) -> None:
         before = (Path.cwd(), gc.isenabled(), signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM))
         threads = threading.active_count()

@@ -51,6 +51,7 @@ def findings(store: Path) -> dict[str, str]:
     return dict(rows(store, "SELECT key, message FROM finding"))
 
 
+@pytest.mark.slow
 def test_a_database_that_insight_opened_gives_the_same_numbers(profile: Path, tmp_path: Path) -> None:
     # GIVEN a pristine profile's numbers
     before = rows(store_of(profile, tmp_path / "a.duckdb"), FACTS)
@@ -217,6 +218,7 @@ def test_the_environment_dump_is_not_stored(profile: Path, tmp_path: Path) -> No
     assert rows(store, "SELECT value FROM env WHERE key = 'env.ASCEND_GLOBAL_LOG_LEVEL'") == [("3",)]
 
 
+@pytest.mark.slow
 def test_only_what_a_diff_reads_is_kept_without_events(profile: Path, tmp_path: Path) -> None:
     kept = store_of(profile, tmp_path / "a.duckdb", keep_events=True)
     slim = store_of(profile, tmp_path / "b.duckdb", keep_events=False)

@@ -27,7 +27,7 @@ def fill(con: duckdb.DuckDBPyConnection, secret: str) -> None:
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """For temporary files too, with a name that has to be quoted."""
-    folder = tmp_path / "it's; \"here\""
+    folder = tmp_path / 'it\'s; "here"'
     folder.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(folder))
     yield folder

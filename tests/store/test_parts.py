@@ -107,7 +107,7 @@ def differing(first: Path, second: Path) -> list[str]:
         con.execute(f"ATTACH '{second}' AS second (READ_ONLY)")
         names = [name for (name,) in con.execute("SELECT DISTINCT table_name FROM duckdb_tables()").fetchall()]
         assert "r_kernel" in names
-        bag = "(SELECT (count(*), sum(hash(row)), bit_xor(hash(row))) FROM {0}.\"{1}\" AS row)"
+        bag = '(SELECT (count(*), sum(hash(row)), bit_xor(hash(row))) FROM {0}."{1}" AS row)'
         compared = (
             f"SELECT '{name}' WHERE {bag.format('first', name)} IS DISTINCT FROM {bag.format('second', name)}"
             for name in names
