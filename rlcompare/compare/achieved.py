@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rlcompare.compare.evidence import Evidence, OperatorChange, number
+from rlcompare.compare.evidence import Evidence
+from rlcompare.compare.operator_changes import OperatorChange
+from rlcompare.compare.rows import number
 from rlcompare.model.diff import Row
 from rlcompare.model.digits import grouped
 from rlcompare.model.words import SIDES, Presence, SideName

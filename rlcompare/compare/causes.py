@@ -16,12 +16,13 @@ from rlcompare.compare.common import clock, everything, of_one_side, work
 from rlcompare.compare.communication import communication, cover_of_one_rank, straggler
 from rlcompare.compare.computation import computation
 from rlcompare.compare.data_types import data_types
-from rlcompare.compare.evidence import LEAST_RELATIVE, Evidence, number
+from rlcompare.compare.evidence import LEAST_RELATIVE, Evidence
 from rlcompare.compare.host_pace import host_pace, host_pace_of_phases
 from rlcompare.compare.log_reasons import log_reasons
 from rlcompare.compare.odd_module import module_alone
 from rlcompare.compare.parts import TIMER, Basis, Candidate, basis_of, member_of
 from rlcompare.compare.places import lone_phases, places
+from rlcompare.compare.rows import number
 from rlcompare.compare.waits import waits
 from rlcompare.model.diff import Cause, Row, Unexplained
 

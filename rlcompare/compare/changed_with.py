@@ -10,8 +10,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import fsum, isfinite, prod
 
-from rlcompare.compare.evidence import Evidence, OperatorChange, count, short
+from rlcompare.compare.evidence import Evidence
+from rlcompare.compare.operator_changes import OperatorChange
 from rlcompare.compare.parts import Part
+from rlcompare.compare.phrases import count, short
 from rlcompare.compare.records import KernelFact
 from rlcompare.model.diff import Row, Value
 from rlcompare.model.digits import grouped

@@ -6,20 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import fsum, inf, log
 
 from rlcompare.compare.computation import SAME_TIME, fractions_at
-from rlcompare.compare.evidence import (
-    LEAST_RELATIVE,
-    Evidence,
-    OperatorChange,
-    change_of,
-    count,
-    faster_side,
-    ms,
-    number,
-    percent,
-    short,
-    times,
-)
+from rlcompare.compare.evidence import LEAST_RELATIVE, Evidence, faster_side
 from rlcompare.compare.odd_calls import odd_calls
+from rlcompare.compare.operator_changes import OperatorChange
 from rlcompare.compare.overall import OUTSIDE
 from rlcompare.compare.parts import (
     COMMUNICATION,
@@ -32,8 +21,10 @@ from rlcompare.compare.parts import (
     member_of,
     whole,
 )
+from rlcompare.compare.phrases import count, ms, percent, short, times
 from rlcompare.compare.places import kind_name
 from rlcompare.compare.replicates import SIDE_NAMES
+from rlcompare.compare.rows import change_of, number
 from rlcompare.compare.training import BESIDE_TOKENS, GENERATION
 from rlcompare.model.digits import grouped
 from rlcompare.model.words import SIDES, SideName

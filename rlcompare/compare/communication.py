@@ -5,18 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from math import fsum
 
-from rlcompare.compare.evidence import (
-    LEAST_MS,
-    LEAST_RELATIVE,
-    Evidence,
-    change_of,
-    count,
-    moved,
-    ms,
-    number,
-    percent,
-    short,
-)
+from rlcompare.compare.evidence import LEAST_MS, LEAST_RELATIVE, Evidence
 from rlcompare.compare.exchanged import MOST_MULTIPLE
 from rlcompare.compare.names import kind_of
 from rlcompare.compare.parts import (
@@ -33,6 +22,8 @@ from rlcompare.compare.parts import (
     total,
     whole,
 )
+from rlcompare.compare.phrases import count, moved, ms, percent, short
+from rlcompare.compare.rows import change_of, number
 from rlcompare.model.diff import Row
 from rlcompare.model.digits import grouped
 from rlcompare.model.words import SIDES, Presence

@@ -8,21 +8,14 @@ from math import fsum
 
 from rlcompare.compare.achieved import achieved
 from rlcompare.compare.changed_with import changed_with, clauses, of_shapes, otherwise
-from rlcompare.compare.evidence import (
-    Evidence,
-    OperatorChange,
-    count,
-    ms,
-    number,
-    operator_changes,
-    short,
-    signed,
-    times,
-)
+from rlcompare.compare.evidence import Evidence
 from rlcompare.compare.exchanged import exchanged, where_edited
 from rlcompare.compare.odd_calls import odd_calls
 from rlcompare.compare.odd_module import in_odd_module
+from rlcompare.compare.operator_changes import OperatorChange, operator_changes
 from rlcompare.compare.parts import Basis, Candidate, Part, mean_total, total, whole
+from rlcompare.compare.phrases import count, ms, short, signed, times
+from rlcompare.compare.rows import number
 from rlcompare.compare.short_names import short_names
 from rlcompare.model.diff import Row
 from rlcompare.model.words import Presence

@@ -8,9 +8,11 @@ from math import fsum
 from typing import NamedTuple
 
 from rlcompare.compare.changed_with import SAME_CALLS
-from rlcompare.compare.evidence import Evidence, ms, number, short, signed
+from rlcompare.compare.evidence import Evidence
 from rlcompare.compare.parts import Basis, Candidate
+from rlcompare.compare.phrases import ms, short, signed
 from rlcompare.compare.records import Retyped
+from rlcompare.compare.rows import number
 from rlcompare.model.words import SIDES
 
 MOST_LOST = 0.02

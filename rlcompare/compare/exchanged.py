@@ -6,10 +6,12 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from math import fsum
 
-from rlcompare.compare.evidence import Evidence, number, short
+from rlcompare.compare.evidence import Evidence
 from rlcompare.compare.parts import Basis, Part
+from rlcompare.compare.phrases import short
 from rlcompare.compare.places_of_calls import text_of
 from rlcompare.compare.records import LoneLaunch
+from rlcompare.compare.rows import number
 from rlcompare.compare.sequences import MOST_OF, SAME_CALLS
 from rlcompare.model.words import SIDES, SideName
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import fsum
 
-from rlcompare.compare.evidence import Evidence, moved, short, times
+from rlcompare.compare.evidence import Evidence
 from rlcompare.compare.parts import Basis, Candidate, total, whole
+from rlcompare.compare.phrases import moved, short, times
 from rlcompare.compare.records import HostTime
 
 LEAST_PACE = 0.05

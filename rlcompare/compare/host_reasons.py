@@ -8,10 +8,11 @@ from __future__ import annotations
 from math import fsum
 from typing import NamedTuple
 
-from rlcompare.compare.evidence import Evidence, count, number, short
+from rlcompare.compare.evidence import Evidence
 from rlcompare.compare.host_pace import pace_of
 from rlcompare.compare.parts import Basis
-from rlcompare.compare.rows import OTHERS
+from rlcompare.compare.phrases import count, short
+from rlcompare.compare.rows import OTHERS, number
 from rlcompare.model.diff import Row
 from rlcompare.model.words import SIDES
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from math import copysign, fsum, sqrt
 
 from rlcompare.compare.common import ENOUGH, STEADY_RATE, per_token
-from rlcompare.compare.evidence import LEAST_RELATIVE, Evidence, faster_side, moved, ms, seconds, short
+from rlcompare.compare.evidence import LEAST_RELATIVE, Evidence, faster_side
 from rlcompare.compare.log_sentences import WHY
 from rlcompare.compare.log_tells import (
     DEVICES,
@@ -27,6 +27,7 @@ from rlcompare.compare.log_tells import (
 from rlcompare.compare.log_work import Work, work_of
 from rlcompare.compare.overall import OUTSIDE, SPEED
 from rlcompare.compare.parts import TIMER, WAITING, Basis, Candidate, Part
+from rlcompare.compare.phrases import moved, ms, seconds, short
 from rlcompare.compare.places import batches, mostly
 from rlcompare.compare.timers import MS_PER_S, TELLING, TrainingLog
 from rlcompare.compare.training import BESIDE_TOKENS

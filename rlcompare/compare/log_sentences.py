@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from rlcompare.compare.evidence import percent
 from rlcompare.compare.log_tells import BATCHES, CALLS, SLOWEST, TURNS, amount_text
 from rlcompare.compare.log_work import is_more_than_luck
+from rlcompare.compare.phrases import percent
 from rlcompare.compare.timers import TrainingLog
 from rlcompare.compare.training import TOTAL
 from rlcompare.model.digits import grouped

@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from rlcompare.compare.evidence import Evidence, short
+from rlcompare.compare.evidence import Evidence
 from rlcompare.compare.parts import WAITING, Part
+from rlcompare.compare.phrases import short
 from rlcompare.compare.timers import (
     MS_PER_S,
     OUT_OF_GENERATION,

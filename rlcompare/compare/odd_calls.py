@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from math import fsum
 
-from rlcompare.compare.evidence import Evidence, count
+from rlcompare.compare.evidence import Evidence
+from rlcompare.compare.phrases import count
 from rlcompare.compare.rows import NS_PER_MS
 from rlcompare.model.words import SIDES
 

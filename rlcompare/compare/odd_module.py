@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rlcompare.compare.evidence import Evidence, ms, number, short
+from rlcompare.compare.evidence import Evidence
 from rlcompare.compare.parts import COMPUTE, Basis, Candidate, by_name, total, whole
+from rlcompare.compare.phrases import ms, short
+from rlcompare.compare.rows import number
 from rlcompare.model.diff import Row
 from rlcompare.model.words import SIDES
 

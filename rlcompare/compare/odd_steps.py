@@ -8,7 +8,7 @@ from statistics import fmean, median, stdev
 from typing import NamedTuple
 
 from rlcompare.compare.estimate import student_quantile
-from rlcompare.compare.evidence import number
+from rlcompare.compare.rows import number
 from rlcompare.compare.within_run import LONGER
 from rlcompare.model.diff import Section
 from rlcompare.model.words import SIDES, SideName

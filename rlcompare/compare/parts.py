@@ -8,8 +8,10 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import fsum
 
-from rlcompare.compare.evidence import Evidence, has_moved, moved, number
+from rlcompare.compare.evidence import Evidence, has_moved
 from rlcompare.compare.overall import OUTSIDE, PATH
+from rlcompare.compare.phrases import moved
+from rlcompare.compare.rows import number
 from rlcompare.compare.timers import (
     OF_ALL_WORKERS,
     OF_WORKERS,

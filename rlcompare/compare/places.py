@@ -7,7 +7,7 @@ from math import fsum, log
 
 from rlcompare.compare.computation import MOST_OF, fractions_of, outside
 from rlcompare.compare.data_types import retyped
-from rlcompare.compare.evidence import Evidence, change_of, count, moved, ms, number, short, signed
+from rlcompare.compare.evidence import Evidence
 from rlcompare.compare.host_reasons import host_reason, synchronisations
 from rlcompare.compare.odd_calls import odd_calls
 from rlcompare.compare.odd_module import in_odd_module
@@ -26,6 +26,8 @@ from rlcompare.compare.parts import (
     total,
     whole,
 )
+from rlcompare.compare.phrases import count, moved, ms, short, signed
+from rlcompare.compare.rows import change_of, number
 from rlcompare.compare.short_names import short_names
 from rlcompare.compare.waits import words_of
 from rlcompare.model.diff import Row

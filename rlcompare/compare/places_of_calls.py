@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from rlcompare.compare.evidence import count, short
 from rlcompare.compare.operator_tree import Instance
+from rlcompare.compare.phrases import count, short
 from rlcompare.compare.sequences import Place
 
 ALL = 0.99

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from rlcompare.compare.evidence import RUN_NOISE, faster_side, in_ms, moved, ms
+from rlcompare.compare.evidence import RUN_NOISE, faster_side, in_ms
 from rlcompare.compare.findings import finding_of, where
 from rlcompare.compare.inputs import SideInput
 from rlcompare.compare.overall import SPEED
+from rlcompare.compare.phrases import moved, ms
 from rlcompare.compare.records import MetricSample, ProfiledTimer
 from rlcompare.model.diff import Delta, Finding
 from rlcompare.model.digits import grouped

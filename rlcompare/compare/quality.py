@@ -7,11 +7,11 @@ from math import inf
 from statistics import fmean, stdev
 
 from rlcompare.compare import records
-from rlcompare.compare.evidence import short
 from rlcompare.compare.findings import SHOWN, finding_of, listed, where
 from rlcompare.compare.inputs import SideInput
 from rlcompare.compare.overall import SPEED
 from rlcompare.compare.partly_measured import of_some_ranks, of_some_runs, partly_known, untimed
+from rlcompare.compare.phrases import short
 from rlcompare.compare.profiled import slow_profiles
 from rlcompare.compare.rollups import Rollups
 from rlcompare.compare.runs import known

@@ -14,8 +14,8 @@ from fnmatch import fnmatchcase
 from statistics import median_high
 
 from rlcompare.compare.comparability import is_declared, severity_of
-from rlcompare.compare.evidence import short
 from rlcompare.compare.overall import mean
+from rlcompare.compare.phrases import short
 from rlcompare.compare.records import RunFact, RunSetting, Training
 from rlcompare.compare.rollups import Copy, Shared
 from rlcompare.compare.rows import difference, ratio

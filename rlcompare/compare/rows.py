@@ -7,6 +7,7 @@ contain milliseconds.
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any, Protocol, TypeVar
@@ -248,4 +249,23 @@ def grouped(key: Callable[[S], K], records: Iterable[S]) -> dict[K, dict[SideNam
     found: dict[K, dict[SideName, list[S]]] = {}
     for record in records:
         found.setdefault(key(record), {side: [] for side in SIDES})[record.side].append(record)
+    return found
+
+
+def number(value: Value) -> float | None:
+    """A number of a row; None where it is absent."""
+    return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+
+
+def change_of(row: Row, part: str) -> float | None:
+    """The change of a paired column, such as ``gap_ms``; None if either side is unknown."""
+    before, after = number(row.get(f"baseline_{part}")), number(row.get(f"new_{part}"))
+    return None if before is None or after is None else after - before
+
+
+def by_name(rows: Iterable[Row]) -> dict[str, list[Row]]:
+    """Rows by name."""
+    found: dict[str, list[Row]] = defaultdict(list)
+    for row in rows:
+        found[str(row["name"])].append(row)
     return found

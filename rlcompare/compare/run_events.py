@@ -8,11 +8,11 @@ from dataclasses import replace
 from statistics import median
 
 from rlcompare.compare.drift import LEAST_STEPS, line_of
-from rlcompare.compare.evidence import seconds, short
 from rlcompare.compare.health_levels import show
 from rlcompare.compare.names import unit_of
 from rlcompare.compare.onset import LEAST_LEVEL
 from rlcompare.compare.overall import SPEED
+from rlcompare.compare.phrases import seconds, short
 from rlcompare.compare.records import RunSeries, TimerPart
 from rlcompare.compare.within_run import Run
 from rlcompare.model.diff import EventFact, RunEvent

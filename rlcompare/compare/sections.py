@@ -8,9 +8,9 @@ from itertools import groupby
 
 from rlcompare.compare import pairs
 from rlcompare.compare.comparability import changed_meaning
-from rlcompare.compare.evidence import change_of, short
 from rlcompare.compare.names import polarity_of, unit_of
 from rlcompare.compare.overall import OUTSIDE, mean
+from rlcompare.compare.phrases import short
 from rlcompare.compare.places_of_calls import text_of
 from rlcompare.compare.records import (
     DeviceCounter,
@@ -31,6 +31,7 @@ from rlcompare.compare.records import (
 from rlcompare.compare.rollups import Rollups
 from rlcompare.compare.rows import (
     SectionMaker,
+    change_of,
     difference,
     empty,
     grouped,

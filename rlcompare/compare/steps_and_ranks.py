@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import fsum
 
 from rlcompare.compare import pairs
-from rlcompare.compare.evidence import LEAST_RELATIVE, number, signed
+from rlcompare.compare.evidence import LEAST_RELATIVE
 from rlcompare.compare.names import kind_of
 from rlcompare.compare.overall import PATH, mean
+from rlcompare.compare.phrases import signed
 from rlcompare.compare.records import Rank, Step
-from rlcompare.compare.rows import K, S, SectionMaker, grouped, matched_share
+from rlcompare.compare.rows import K, S, SectionMaker, grouped, matched_share, number
 from rlcompare.model.diff import Delta, Finding, Row, Section
 from rlcompare.model.words import SIDES, Presence, Severity, SideName
 

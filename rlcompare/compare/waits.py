@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from math import fsum
 
-from rlcompare.compare.evidence import Evidence, moved, ms, short
+from rlcompare.compare.evidence import Evidence
 from rlcompare.compare.host_reasons import host_reason, synchronisations
 from rlcompare.compare.parts import (
     BETWEEN_STEPS,
@@ -20,6 +20,7 @@ from rlcompare.compare.parts import (
     total,
     whole,
 )
+from rlcompare.compare.phrases import moved, ms, short
 
 MOST_OF = 0.8
 """Part of a kind's change that a few names must make up for them to be named, and not more than its inverse."""

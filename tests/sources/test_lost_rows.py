@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from rlcompare.compare import evidence
+from rlcompare.compare import rows as of_sections
 from rlcompare.model.diff import Diff
 from tests.sources import torch_traces
 from tests.sources.nsys_exports import training_step
@@ -137,10 +137,10 @@ def test_kernels_without_rows_are_no_other_work(of: Callable[[str], Path], tmp_p
     ]
     # AND kernels without a name are a row of their own: the table sums to the computation
     for name, column in (("kernels", "new_busy_ms"), ("kernel_types", "new")):
-        total = fsum(evidence.number(row[column]) or 0.0 for row in diff.sections[name].rows)
+        total = fsum(of_sections.number(row[column]) or 0.0 for row in diff.sections[name].rows)
         assert total == pytest.approx(values(diff, "time.compute")[1], rel=0.01)
     (row,) = [row for row in diff.sections["kernel_types"].rows if row["name"] == "(unknown)"]
-    assert evidence.number(row[f"{side}_calls"])
+    assert of_sections.number(row[f"{side}_calls"])
 
 
 def test_kernels_without_a_task_are_said_to_be_left_out(of: Callable[[str], Path], tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from rlcompare.compare.evidence import operator_changes
+from rlcompare.compare.operator_changes import operator_changes
 from rlcompare.model.diff import Diff
 from rlcompare.report.summary.change import _CAUSE_LIMIT
 from rlcompare.writer import Change, SampleRun, write_sample

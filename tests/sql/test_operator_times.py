@@ -15,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rlcompare.compare.evidence import number
+from rlcompare.compare.rows import number
 from tests.sql.rollup_stores import compared
 from tests.stores import rows, store_of
 

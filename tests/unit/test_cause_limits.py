@@ -9,8 +9,9 @@ import pytest
 
 from rlcompare.compare.causes import find_causes
 from rlcompare.compare.computation import computation as computation_of
-from rlcompare.compare.evidence import Evidence, OperatorChange
+from rlcompare.compare.evidence import Evidence
 from rlcompare.compare.exchanged import exchanged as exchanged_sets
+from rlcompare.compare.operator_changes import OperatorChange
 from rlcompare.compare.parts import basis_of
 from rlcompare.compare.places import places
 from rlcompare.compare.records import LoneLaunch

@@ -14,7 +14,8 @@ from rlcompare.compare.causes import find_causes
 from rlcompare.compare.common import clock
 from rlcompare.compare.communication import communication
 from rlcompare.compare.computation import outside
-from rlcompare.compare.evidence import Evidence, OperatorChange
+from rlcompare.compare.evidence import Evidence
+from rlcompare.compare.operator_changes import OperatorChange
 from rlcompare.compare.parts import Basis, Candidate, Part, basis_of
 from rlcompare.compare.places import places
 from rlcompare.compare.records import OddCalls, PhaseKernels

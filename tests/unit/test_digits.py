@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rlcompare.compare import evidence
+from rlcompare.compare import phrases
 from rlcompare.gate import text as gate_text
 from rlcompare.model.digits import grouped
 from rlcompare.report import quantity
@@ -36,11 +36,11 @@ def test_large_numbers_are_in_powers_of_ten(value: float, decimals: int, sign: s
         (quantity.amount(BEYOND, "bytes"), "1.137e+88 TiB"),
         (quantity.change(BEYOND), "×1.25e+100"),
         (quantity.pair(1.0, BEYOND, "count"), "1 → 1.25e+100"),
-        (evidence.ms(BEYOND), "1.25e+97 s"),
-        (evidence.seconds(BEYOND), "1.25e+100 s"),
-        (evidence.percent(BEYOND), "1.25e+102 %"),
-        (evidence.times(BEYOND), "1.25e+100 times as long"),
-        (evidence.count(BEYOND), "1.25e+100"),
+        (phrases.ms(BEYOND), "1.25e+97 s"),
+        (phrases.seconds(BEYOND), "1.25e+100 s"),
+        (phrases.percent(BEYOND), "1.25e+102 %"),
+        (phrases.times(BEYOND), "1.25e+100 times as long"),
+        (phrases.count(BEYOND), "1.25e+100"),
         (gate_text.quantity(BEYOND, "bytes"), "1.137e+88 TiB"),
         (gate_text.quantity(BEYOND, "s"), "1.25e+100 s"),
     ],

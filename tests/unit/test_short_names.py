@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from rlcompare.compare.evidence import OperatorChange, short
+from rlcompare.compare.operator_changes import OperatorChange
+from rlcompare.compare.phrases import short
 from tests.unit.test_causes import evidence_of
 
 PREFIX = "void at::native::(anonymous namespace)::"
