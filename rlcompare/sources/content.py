@@ -47,7 +47,7 @@ class Content:
     @property
     def has_log(self) -> bool:
         """Whether there is a write-ahead log beside it, which may hold tables that are not searched here."""
-        return _log(self.path).is_file()
+        return log_of(self.path).is_file()
 
 
 def content_of(path: Path) -> Content:
@@ -86,12 +86,39 @@ def _truncation(path: Path, head: bytes) -> str | None:
     page_size = 65536 if page_size == 1 else page_size
     pages = int.from_bytes(head[28:32], "big")
     size = path.stat().st_size
-    if head[24:28] == head[92:96] and size < page_size * pages and not _log(path).is_file():
+    if head[24:28] == head[92:96] and size < page_size * pages and not log_of(path).is_file():
         return f"the database is truncated: {size} of {page_size * pages} bytes are there"
     return None
 
 
-def _log(path: Path) -> Path:
+def logs_of(path: Path) -> list[Path]:
+    """The files by which SQLite changes a database that it opens: its log, and the journal of an unfinished write."""
+    found = [log_of(path)] if log_of(path).is_file() else []
+    return [*found, journal_of(path)] if is_unfinished(path) else found
+
+
+def is_unfinished(path: Path) -> bool:
+    """Whether a process was stopped while it wrote a database: its journal is there, and not marked as done.
+
+    Zeroed or empty, a journal says nothing (https://www.sqlite.org/lockingv3.html#hot_journals).
+    """
+    journal = journal_of(path)
+    if not journal.is_file():
+        return False
+    try:
+        with journal.open("rb") as file:
+            return file.read(1) not in (b"", b"\0")
+    except OSError:  # nor could SQLite read it, and it would not open the database
+        return True
+
+
+def journal_of(path: Path) -> Path:
+    """Where SQLite keeps what a database was before an unfinished write."""
+    return path.with_name(path.name + "-journal")
+
+
+def log_of(path: Path) -> Path:
+    """Where SQLite keeps the last writes of a database in WAL mode."""
     return path.with_name(path.name + "-wal")
 
 

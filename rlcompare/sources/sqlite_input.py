@@ -22,7 +22,7 @@ from rlcompare.db import first_line, quoted
 from rlcompare.errors import InputError
 from rlcompare.model.run import Finding
 from rlcompare.sources.blocks import check_room
-from rlcompare.sources.content import DAMAGED
+from rlcompare.sources.content import DAMAGED, is_unfinished, journal_of, log_of
 
 MAGIC = b"SQLite format 3\x00"
 _LOG_HEADER = 32
@@ -39,15 +39,20 @@ UNREADABLE = (duckdb.Error, UnicodeError)
 def readable_copy(path: Path, scratch: Path) -> Path:
     """The database itself, or a private copy if opening it would write beside it.
 
+    A journal is never copied: SQLite would undo the write with it, and delete a file that it may name.
+
     Raises:
-        InputError: the file cannot be read or is not an SQLite database.
+        InputError: the file cannot be read, is not an SQLite database, or was not written to the end.
     """
     if is_readable_in_place(path):
         return path
+    if is_unfinished(path):
+        problem = f"is unfinished: a process was stopped while it wrote ({journal_of(path).name} is beside it)"
+        raise InputError(path, problem, "Write it again (a profile: parse it again)")
     # In a folder of its own: another database's log beside the copy would be applied to it.
     folder = Path(tempfile.mkdtemp(dir=scratch))
-    for source in (path, *_beside(path)):
-        if source.exists():
+    for source in (path, log_of(path)):
+        if source.is_file():
             check_room(folder / source.name, source.stat().st_size)
             shutil.copyfile(source, folder / source.name)
     return folder / path.name
@@ -70,12 +75,7 @@ def is_readable_in_place(path: Path) -> bool:
     if header[:16] != MAGIC or len(header) < 100:
         problem = "is not an SQLite database, or is truncated"
         raise InputError(path, problem, "Copy it again, or parse the profile again")
-    return header[19] == _READ_AS_ROLLBACK and not any(file.exists() for file in _beside(path))
-
-
-def _beside(path: Path) -> list[Path]:
-    """Where the log and the journal of a database are."""
-    return [path.with_name(path.name + suffix) for suffix in ("-wal", "-journal")]
+    return header[19] == _READ_AS_ROLLBACK and not log_of(path).exists() and not journal_of(path).exists()
 
 
 def discards_log(copy: Path) -> bool:
@@ -84,7 +84,7 @@ def discards_log(copy: Path) -> bool:
     Raises:
         sqlite3.Error: the database cannot be read.
     """
-    log = copy.with_name(copy.name + "-wal")
+    log = log_of(copy)
     if not log.exists() or log.stat().st_size <= _LOG_HEADER:
         return False
     # Opened separately and for writing: the only way to check a log's frames is to write them to the copy.

@@ -22,6 +22,7 @@ from rlcompare.db import SCHEMA_VERSION
 from rlcompare.errors import InputError
 from rlcompare.model.run import CaptureInput, RunInput
 from rlcompare.resources import resource_root
+from rlcompare.sources.content import logs_of
 
 _EDGE_BYTES = 64 * 1024
 # SQL that runs after a store is filled. Changing it does not invalidate stores.
@@ -44,7 +45,7 @@ class Fingerprint:
     """Identifies a run.
 
     Attributes:
-        files: the files that it was read from, ordered by path, including write-ahead logs of databases.
+        files: the files that it was read from, ordered by path, including the logs and journals of databases.
         captures: a key for each capture. It does not depend on the input's location or on the rest of the run.
         sizes: total bytes of each capture's files.
         run: the key of the run. It changes with any file, with the result of detection, and with rlcompare itself.
@@ -112,14 +113,8 @@ def _training_files(run: RunInput) -> list[Path]:
 
 
 def _with_logs(files: Iterable[Path]) -> list[Path]:
-    """Files, and the write-ahead logs of those that are databases, which may have any suffix."""
-    found = []
-    for path in files:
-        found.append(path)
-        log = path.with_name(path.name + "-wal")
-        if log.is_file():
-            found.append(log)
-    return found
+    """Files, and the logs and journals of those that are databases, which may have any suffix."""
+    return [found for path in files for found in (path, *logs_of(path))]
 
 
 def _look(path: Path, root: Path, looked_at: dict[Path, InputFile]) -> InputFile:

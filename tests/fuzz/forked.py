@@ -12,13 +12,14 @@ import signal
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 
 from tests.fuzz.kind import Outcome, Places
 
 LIMIT_SECONDS = 30.0
-"""Of CPU time; of any time if the process hardly computes in it. So a busy machine makes no findings."""
+"""Of CPU time; of any time if the process hardly computes in it, nor could. So a busy machine makes no findings."""
 LIMIT_BYTES = 1 << 30
 """Resident memory."""
 
@@ -27,7 +28,7 @@ _ADDRESS_SPACE = 8 << 30
 _LARGEST_FILE = 4 << 30
 _POLL_SECONDS = 0.01
 _WAITS = 0.05
-"""A process that computes for a smaller share of its time waits for something."""
+"""A process that computes, or is ready to, for a smaller share of its time waits for something."""
 _MOST_SECONDS = 300.0
 _TICKS = os.sysconf("SC_CLK_TCK")
 
@@ -89,9 +90,25 @@ def _wait(child: int, start: float) -> tuple[int | None, resource.struct_rusage]
 def _is_over(child: int, seconds: float) -> bool:
     if seconds < LIMIT_SECONDS:
         return False
-    fields = Path(f"/proc/{child}/stat").read_text(errors="replace").rpartition(")")[2].split()
-    computed = (int(fields[11]) + int(fields[12])) / _TICKS
-    return computed > LIMIT_SECONDS or computed < _WAITS * seconds or seconds > _MOST_SECONDS
+    state, *numbers = _stat(Path(f"/proc/{child}"))
+    computed = (int(numbers[10]) + int(numbers[11])) / _TICKS
+    return computed > LIMIT_SECONDS or seconds > _MOST_SECONDS or (state != "Z" and _waits(child, computed, seconds))
+
+
+def _waits(child: int, computed: float, seconds: float) -> bool:
+    """Whether a process did next to nothing, though it had a core: no thread is ready to run, and none was for long."""
+    queued = 0
+    for thread in Path(f"/proc/{child}/task").iterdir():
+        with suppress(OSError):  # the thread has ended
+            if _stat(thread)[0] in "RD":
+                return False
+            queued += int((thread / "schedstat").read_text().split()[1])
+    return computed + queued / 1e9 < _WAITS * seconds
+
+
+def _stat(place: Path) -> list[str]:
+    """The state of a process or thread, and the numbers after it (proc_pid_stat(5))."""
+    return (place / "stat").read_text(errors="replace").rpartition(")")[2].split()
 
 
 def _be_the_command(arguments: Sequence[str], scratch: Path) -> None:

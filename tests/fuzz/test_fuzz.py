@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+import time
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
@@ -18,6 +22,8 @@ from tests.fuzz.oracles import broken_rules
 QUICK = ("ascend_db", "nsys_2020")
 """Kinds whose first seeds are tried beside their findings."""
 SEEDS = range(2)
+
+FOREVER = "exec('while True: pass')"
 
 KINDS = sorted({recipe.kind for recipe in corpus.recipes()} | set(QUICK))
 
@@ -96,6 +102,22 @@ class TestHarness:
             names = [mutator.name for mutator in kind.mutators]
             assert {name for name in names if names.count(name) > 1} == set(), kind.name
 
+    def test_a_process_that_waits_hangs_and_one_without_a_core_does_not(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(forked, "LIMIT_SECONDS", 1.0)
+        (core, *_) = sorted(os.sched_getaffinity(0))
+        idle = f"os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0)); {FOREVER}"
+        start = time.monotonic()
+        children = [_started(work, core) for work in (FOREVER, idle, "signal.pause()")]
+        busy, starved, waiting = (child.pid for child in children)
+        try:
+            while not forked._is_over(busy, seconds := time.monotonic() - start):
+                time.sleep(0.1)
+            assert forked._is_over(waiting, seconds) and not forked._is_over(starved, seconds)
+        finally:
+            for child in children:
+                child.kill()
+                child.wait()
+
     def test_a_seed_gives_the_same_input_again(self, tmp_path: Path) -> None:
         """Tried with two mutators."""
         made = []
@@ -107,6 +129,12 @@ class TestHarness:
                 mutator.apply(folder, Random(7))
             made.append({path.name: path.read_bytes() for path in sorted(folder.iterdir())})
         assert made[0] == made[1]
+
+
+def _started(work: str, core: int) -> subprocess.Popen[bytes]:
+    """A process on one core."""
+    code = f"import os, signal; os.sched_setaffinity(0, {{{core}}}); {work}"
+    return subprocess.Popen([sys.executable, "-I", "-S", "-c", code])
 
 
 def _of_tables() -> list[Mutator]:
