@@ -45,6 +45,14 @@ def put_beside(database: Path, victim: Path) -> None:
     database.with_name(database.name + "-journal").write_bytes(journal_that_names(victim, pages, size))
 
 
+def database_of(profile: Path, rank: int) -> Path:
+    return next(ranks_of(profile)[rank].rglob("ascend_pytorch_profiler_*.db"))
+
+
+def copied(database: Path, folder: Path) -> Path:
+    return Path(shutil.copyfile(database, folder / database.name))
+
+
 def test_sqlite_itself_would_delete_the_file(tmp_path: Path) -> None:
     """Else the next test shows nothing."""
     database, victim = tmp_path / "a.db", tmp_path / "victim"
@@ -65,8 +73,7 @@ def test_a_file_that_a_journal_names_is_left_alone(source: str, samples: Path, t
     place = tmp_path / "in"
     place.mkdir()
     if source == "ascend":
-        database = place / "ascend_pytorch_profiler_0.db"
-        shutil.copyfile(next(ranks_of(samples / "new")[0].rglob("ascend_pytorch_profiler_*.db")), database)
+        database = copied(database_of(samples / "new", 0), place)
     elif source == "nsys":
         database = training_step(pids=(10,)).write(place / "x.sqlite")
     else:
@@ -85,8 +92,7 @@ def test_a_file_that_a_journal_names_is_left_alone(source: str, samples: Path, t
 @pytest.mark.parametrize("content", [b"", bytes(512)], ids=["empty", "zeroed"])
 def test_a_journal_that_is_done_says_nothing(samples: Path, tmp_path: Path, content: bytes) -> None:
     """As SQLite leaves it with journal_mode TRUNCATE or PERSIST."""
-    database = tmp_path / "ascend_pytorch_profiler_0.db"
-    shutil.copyfile(next(ranks_of(samples / "new")[0].rglob("ascend_pytorch_profiler_*.db")), database)
+    database = copied(database_of(samples / "new", 0), tmp_path)
     database.with_name(database.name + "-journal").write_bytes(content)
     assert rows(store_of(database, tmp_path / "a.duckdb"), "SELECT count(*) > 0 FROM r_kernel") == [(True,)]
 
@@ -96,7 +102,7 @@ def test_an_unfinished_run_takes_no_sound_one_with_it(rlcompare: Command, sample
     side = tmp_path / "side"
     for name in ("a", "b"):
         shutil.copytree(samples / "new", side / name, copy_function=shutil.copy2)
-    broken = next(ranks_of(side / "a")[1].rglob("ascend_pytorch_profiler_*.db"))
+    broken = database_of(side / "a", 1)
     broken.with_name(broken.name + "-journal").write_bytes(MAGIC + bytes(504))
     # WHEN they are a side
     outcome = rlcompare("diff", "-d", side, "-bp", samples / "base", "-o", tmp_path / "out", "--json")
