@@ -459,7 +459,7 @@ def reading(store: Path) -> Iterator[None]:
             raise DamagedStoreError(store, first_line(error)) from error
         if not isinstance(error, OF_CONTENT):
             raise
-        problem = f"the store is damaged or was changed by something else ({first_line(error)})"
+        problem = f"the store is damaged or was modified outside rlcompare ({first_line(error)})"
         raise InputError(store, problem, _MAKE_AGAIN) from error
 
 

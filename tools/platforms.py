@@ -95,9 +95,7 @@ def resolve(uv: str, target: Target, *, pinned: bool = False) -> Resolved:
 
 def tables(uv: str) -> str:
     """Both tables as Markdown: Pythons by platforms, extras by platforms."""
-    base = [
-        [platform, *(resolve(uv, Target(python, platform)).cell for python in PYTHONS)] for platform in PLATFORMS
-    ]
+    base = [[platform, *(resolve(uv, Target(python, platform)).cell for python in PYTHONS)] for platform in PLATFORMS]
     extras = [
         [platform, *(resolve(uv, Target(EXTRAS_PYTHON, platform, extra)).cell for extra in EXTRAS)]
         for platform in PLATFORMS

@@ -85,7 +85,7 @@ def referred(path: Path, chosen: str | None) -> tuple[Library, Reference] | None
         with suppress(RlcompareError):  # a damaged baseline does not matter here
             found = library(chosen)
             if not found.place.is_remote and found.find(reference.name) is not None:  # asking a URL takes time
-                messages.note(f"the path {text} is used; the baseline of this name is @{text}")
+                messages.note(f"{text} is read as a path; write @{text} for the baseline of that name")
         return None
     found = library(chosen)
     names = found.place.names()
@@ -94,7 +94,7 @@ def referred(path: Path, chosen: str | None) -> tuple[Library, Reference] | None
     if names and "/" not in text:
         listed = ", ".join(names[:8]) + (" and more" if len(names) > 8 else "")
         problem = f"there is no such file or folder, and no baseline of this name in {found.place.shown}"
-        raise InputError(path, problem, f"Check the name; there are the baselines {listed}")
+        raise InputError(path, problem, f"Check the name; the baselines are {listed}")
     return None
 
 
@@ -136,7 +136,7 @@ def prepare(
     known = baselines.find(name) if action == "add" else baselines.get(name)
     if action == "add" and known is not None and not known.is_removed:
         raise UsageError(
-            f"baseline {name} exists since {known.current.date[:10]}: replace it with rlcompare baseline promote, "
+            f"baseline {name} has existed since {known.current.date[:10]}: replace it with rlcompare baseline promote, "
             f"or add runs to it with rlcompare baseline promote {name} @{name} RUN…"
         )
     return Addition(name, action, words, force, known, keep)

@@ -175,8 +175,8 @@ def _opened(request: Extension, count: Callable[[SideName], int]) -> _Series:
         raise InputError(plan, "the plan of the series is damaged", "Start a new one in other folders") from error
     if series.most != request.most:
         raise UsageError(
-            f"--extend {request.most}: this series was planned with {series.most} runs a side, and its odds of an error"
-            f" hold for that plan only: use --extend {series.most}, or begin a new series in other folders"
+            f"--extend {request.most}: this series was planned with {series.most} runs a side, and its error rate holds"
+            f" for that plan only: use --extend {series.most}, or begin a new series in other folders"
         )
     if request.fixed and count("baseline") != first[0]:
         raise UsageError(
@@ -210,7 +210,9 @@ def _make(request: Extension, series: _Series, side: SideName, number: int, say:
         code = _run(command, {"RLCOMPARE_SIDE": side, "RLCOMPARE_OUT": str(target.absolute())}, log)
     except OSError as error:
         raise UsageError(f"{shlex.join(command)}: {error.strerror or type(error).__name__}") from error
-    problem = f"the command ended with {code}" if code else None if any(target.iterdir()) else "it wrote no run"
+    problem = (
+        f"the command ended with exit code {code}" if code else None if any(target.iterdir()) else "it wrote no run"
+    )
     if problem is not None:
         kept = _put_aside(request, series, "failed")
         wrote = f"; {kept} has what it wrote" if kept else ""

@@ -121,7 +121,7 @@ def blamed(stores: Sequence[Path]) -> Iterator[None]:
             raise
         others = "".join(f" or {store}" for store in stores[1:3])
         problem = (
-            f"the store{others} was changed by something else: its values cannot be compared ({first_line(error)})"
+            f"the store{others} was modified outside rlcompare: its values cannot be compared ({first_line(error)})"
         )
         raise InputError(stores[0], problem, "Make it again with rlcompare ingest") from error
 

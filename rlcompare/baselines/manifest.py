@@ -171,7 +171,7 @@ def read_manifest(data: bytes, name: str, where: str) -> Manifest:
         where: its path or URL, for errors.
 
     Raises:
-        InputError: it is damaged, or was changed by something else than rlcompare.
+        InputError: it is damaged, or was modified by something else than rlcompare.
     """
     try:
         return _manifest(data, name)

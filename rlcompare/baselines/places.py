@@ -125,7 +125,7 @@ class Folder:
         try:
             if (self._root / name).is_symlink() or not stat.S_ISREG(path.lstat().st_mode):
                 problem = "it is a symbolic link, or not a regular file, and is not read"
-                raise InputError(self.path_of(name, file), problem, "Replace it by the file itself")
+                raise InputError(self.path_of(name, file), problem, "Replace it with the file itself")
             with path.open("rb") as handle:
                 return handle.read(most + 1)
         except (FileNotFoundError, NotADirectoryError):

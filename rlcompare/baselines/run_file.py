@@ -119,7 +119,7 @@ def unpack(data: bytes, sha256: str, store_bytes: int, target: Path) -> None:
     if hashlib.sha256(data).hexdigest() != sha256:
         raise ChangedError(CHANGED)
     if store_bytes > min(MOST_STORE_BYTES, most_expanded(len(data))):
-        raise ChangedError(f"its store has {store_bytes:,} bytes, more than is ever unpacked")
+        raise ChangedError(f"its store has {store_bytes:,} bytes, which exceeds the limit for unpacking")
     unpacker = zlib.decompressobj(wbits=31)
     written = 0
     rest = data

@@ -136,7 +136,7 @@ def command(
         raise InputError(folder, "there is no such folder", "Name the folder that the job was started with")
     chosen = split_commas(contents)
     if unknown := [name for name in chosen if name not in _CONTENTS]:
-        raise UsageError(f"--contents {unknown[0]}: choose of {', '.join(_CONTENTS)}")
+        raise UsageError(f"--contents {unknown[0]}: choose from {', '.join(_CONTENTS)}")
     if start_step == 0:
         raise UsageError(
             "--start-step 0: torch_npu checks for requests when a step ends, so the first possible step is 1"

@@ -94,7 +94,7 @@ def _folders(options: dict[str, Any]) -> tuple[dict[SideName, Path], bool]:
     if len(new) != 1 or not _takes_runs(new[0]):
         raise UsageError("--extend adds runs to the folder of the new side: give one folder of runs with -d")
     if new[0].absolute() == baseline[0].absolute():
-        raise UsageError("--extend: the sides need folders of their own")
+        raise UsageError("--extend: -d and -bp name the same folder: give each side its own")
     fixed = len(baseline) != 1 or not _takes_runs(baseline[0]) or _is_named(baseline[0], options)
     return {"baseline": baseline[0], "new": new[0]}, fixed
 

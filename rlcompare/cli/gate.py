@@ -68,7 +68,7 @@ POLICY = "Policy"
     "--selftest",
     is_flag=True,
     section=POLICY,
-    help="Prove that each rule can fire: scale known runs, or those of -bp or DIFF.json, by its limits.",
+    help="Check that each rule can fire: scale the runs of -bp or DIFF.json, else made-up ones, by its limits.",
 )
 @option("--print-schema", is_flag=True, section=POLICY, help="Print the JSON Schema of policy files, for editors.")
 @option(
@@ -105,7 +105,7 @@ POLICY = "Policy"
     "--github",
     is_flag=True,
     section=OUTPUT,
-    help="In a GitHub job: print annotations, and add to the step's summary ($GITHUB_STEP_SUMMARY).",
+    help="In a GitHub job: print annotations, and append the report to the job summary ($GITHUB_STEP_SUMMARY).",
 )
 @language_option
 @selection_options
@@ -138,8 +138,8 @@ def command(
     Exit codes: 0 no regression, 1 a rule failed, 2 wrong usage, 3 inconclusive, 4 an input could not be read,
     5 not comparable.
 
-    With --extend, makes the runs itself, alternating the sides, until the rules are decided. All its looks together err
-    as rarely as one verdict. The same command continues an interrupted series.
+    With --extend, makes the runs itself, alternating the sides, until the rules are decided. All of its checks together
+    are as reliable as one verdict. The same command continues an interrupted series.
 
     \b
     rlcompare gate -d new/ -bp base/
@@ -212,7 +212,7 @@ def _skipping(result: GateResult) -> int:
 
     if reasons(result) != (Status.MISSING,):
         return result.exit_code
-    messages.say("--bisect: a metric is only missing, so this commit is skipped")
+    messages.say("--bisect: the gate failed only because a metric is missing, so this commit is skipped")
     return ExitCode.INCONCLUSIVE
 
 
@@ -277,7 +277,7 @@ def _schema_text() -> str:
 def _document(words: tuple[str, ...]) -> Path | None:
     """The only argument without --extend: a diff.json."""
     if len(words) > 1:
-        raise UsageError(f"{words[1]!r}: one diff.json is checked; a command to run needs --extend N before it")
+        raise UsageError(f"{words[1]!r}: gate takes one diff.json; to run a command, use --extend N -- COMMAND")
     problem = problem_of_path(words[0]) if words else None
     if problem:
         raise UsageError(problem)

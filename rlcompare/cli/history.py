@@ -219,14 +219,14 @@ def plot_command(
     default=LAST,
     show_default=True,
     metavar="RUNS",
-    help="Only changes among the last RUNS runs of their environment fail.",
+    help="Exit with 1 only for changes within the last RUNS runs of their environment.",
 )
 @_place_option
 @_varied_option
 @_json_option
 @common_options
 def changes_command(last: int, place: str | None, varied: tuple[str, ...], as_json: bool, quiet: bool) -> int:
-    """List the runs since which metrics changed, the latest first.
+    """List the runs at which metrics changed, the latest first.
 
     Exit codes: 0 no unacknowledged change for the worse among the last runs, 1 there is one, 2 wrong usage, 4 the
     history cannot be read. A change that was undone since does not count, nor do times that grew with the tokens. Fewer

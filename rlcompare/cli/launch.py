@@ -69,7 +69,8 @@ def command(
     """Run a verl job under verl's own profilers.
 
     Adds the settings that the job's verl version needs for profiling and for logging metrics to DIR. Your own settings
-    are not changed. "rlcompare diff" can then compare DIR. The exit code is that of the job. A job that is submitted
+    are kept, but loggers are added to trainer.logger, and profiling is switched on if you had switched it off.
+    "rlcompare diff" can then compare DIR. The exit code is that of the job. A job that is submitted
     to a Ray cluster is followed to its end, even with --no-wait.
 
     \b
@@ -98,7 +99,9 @@ def command(
     ]
     submission = jobs[0].command.submission
     if repeated and submission and submission.identity:
-        raise UsageError(f"--repeat {repeat} needs an identifier for each job: remove that of ray job submit")
+        raise UsageError(
+            f"--repeat {repeat} submits several jobs, and each needs its own id: remove that of ray job submit"
+        )
     if not quiet or dry_run:
         _tell(jobs[0].plan.notes)
     if dry_run:

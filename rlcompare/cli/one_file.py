@@ -16,6 +16,8 @@ STDOUT = Path("-")
 REPLACED = (".html", ".htm", ".md", ".xlsx")
 """Endings of files that are replaced: those of pages and their like, which can be made again."""
 
+_NAMED = ", ".join(f"*{ending}" for ending in REPLACED)
+
 
 def check_output(output: Path, inputs: Sequence[Path], option: str) -> None:
     """Refuses to write into an input, or over a file that is no page.
@@ -33,7 +35,9 @@ def check_output(output: Path, inputs: Sequence[Path], option: str) -> None:
     if output.is_dir():
         raise UsageError(f"{output} is a folder: name a file with {option}, such as {output / 'report.html'}")
     if os.path.lexists(output) and (not output.is_file() or output.suffix.lower() not in REPLACED):
-        raise UsageError(f"{output} exists and is not a page: choose another name with {option}")
+        raise UsageError(
+            f"{output} exists, and only files named {_NAMED} are replaced: choose another name with {option}"
+        )
     refuse_within(output, inputs, "the page", option)
 
 

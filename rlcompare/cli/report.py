@@ -38,7 +38,7 @@ _REMEDY = "Pass the diff.json that rlcompare diff wrote"
 def command(document: Path | None, output: Path, form: str | None, quiet: bool) -> None:
     """Write the page of an earlier comparison, without its profiles.
 
-    Reads the diff.json of an earlier "rlcompare diff", which somebody sent or a CI job kept; by default
+    Reads the diff.json of an earlier "rlcompare diff", such as one that a CI job kept; by default
     rlcompare-out/diff.json. A workbook needs the folder data beside it, where long tables are.
 
     \b

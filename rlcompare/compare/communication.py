@@ -103,7 +103,7 @@ def _late(rank: Row) -> str:
     if abs(new - old) < LEAST_MS:
         new, old = (number(rank.get(f"{side}_late_ms")) or 0.0 for side in ("new", "baseline"))
         words = "on average"
-    return f"{words} {ms(new)} late ({ms(old)} before)"
+    return f"{words} {ms(new)} late (baseline: {ms(old)})"
 
 
 def _own_growth(row: Row) -> dict[str, float]:
@@ -224,9 +224,9 @@ def cover_of_one_rank(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
     }
     amount = total(parts.values())
     if NEARLY <= amount / lost[rank] <= 1 / NEARLY:
-        lost_or_gained, more = ("lost", "more") if lost[rank] > 0 else ("gained", "less")
+        overlaps, more = ("less", "more") if lost[rank] > 0 else ("more", "less")
         text = (
-            f"On {rank} communication {lost_or_gained} cover by kernels: {ms(abs(lost[rank]))} {more} of it is exposed"
+            f"On {rank} communication overlaps {overlaps} with kernels: {ms(abs(lost[rank]))} {more} of it is exposed"
             " per step, although its total and computation hardly changed."
         )
         amounts = _spread(parts, basis.sign * min(abs(amount), abs(lost[rank])))
@@ -317,7 +317,7 @@ def _cover(name: str, delta: float, own: float) -> str:
     hardly = abs(own) < 0.1 * abs(delta)
     contrast = "although its total" if hardly or own * delta < 0 else "and its total"
     return (
-        f"{short(name)} {'lost' if delta > 0 else 'gained'} cover by kernels: {ms(delta)}"
+        f"{short(name)} overlaps {'less' if delta > 0 else 'more'} with kernels: {ms(delta)}"
         f" {'more' if delta > 0 else 'less'} of it is exposed per step, {contrast}"
         f" {'hardly changed' if hardly else moved(own)}."
     )

@@ -242,7 +242,7 @@ def _difference(key: str, baseline: str, new: str) -> Finding:
     if _is_of_scores(key):
         consequence = "scores may not be comparable"
     if key == _MODEL and _name(baseline) == _name(new):
-        severity, consequence = INFO, "the models have one name, in different places"
+        severity, consequence = INFO, "the models have the same name, but different paths"
     message = f"{key} differs: {baseline} against {new}" + (f"; {consequence}." if consequence else ".")
     return Finding(key, baseline, new, severity, message)
 
@@ -311,8 +311,8 @@ def _extent(sides: Mapping[SideName, Side], captures: Mapping[SideName, Sequence
 def _lone_marks(mark: LoneMark, have_metrics: bool) -> Finding:
     marked, other = ("baseline", "new side") if mark.side == "baseline" else ("new side", "baseline")
     message = (
-        f"Only the {marked} marks its steps. How many the {other} holds is unknown, and so are its times per step. If"
-        " it holds one step, declare this with --varied steps."
+        f"Only the {marked} marks its steps. The number of steps on the {other} is unknown, and so are its times per"
+        " step. If it has one step, declare this with --varied steps."
     )
     baseline, new = ("yes" if side == mark.side else "no" for side in SIDES)
     return Finding(_MARKED, baseline, new, CAUTION if have_metrics else SEVERE, message)
@@ -388,7 +388,7 @@ def _measured(measured: Sequence[Measured]) -> list[Finding]:
     domains = {(row.side, row.domain) for row in measured}
     of_runtime = [row for row in measured if row.domain.startswith("api ") and row.domain != "api framework"]
     domains |= {(row.side, "api") for row in of_runtime}
-    idle = ", and what the device waits for is not told"
+    idle = ", and it is unknown what the device waits for"
     for domain, what in (("phase", "phases"), ("operator", "framework operators"), ("api", "calls of the runtime")):
         baseline, new = ("yes" if (side, domain) in domains else "no" for side in SIDES)
         if baseline != new:
@@ -419,7 +419,9 @@ def _kernels(kernels: KernelMatchSummary, matched: float | None, measured: Seque
     if matched >= MATCHED_ENOUGH:
         message = f"{_part(share)} of the kernels' time has the same input shapes on both sides: shapes vary."
         return [Finding(KERNELS_UNLIKE, None, None, INFO, message)]
-    others = "the others are other kernels, or have other inputs" if matched else "kernels or their inputs differ"
+    others = (
+        "the remaining kernels are different, or have different inputs" if matched else "kernels or their inputs differ"
+    )
     message = f"{_part(matched)} of the kernels' time has a match on the other side: {others}."
     return [Finding(KERNELS_UNLIKE, None, None, CAUTION, message)]
 

@@ -22,7 +22,7 @@ Rare enough for 1 %, and often enough that one slow run of eight does not hide w
 MISS = 1 / 80
 """How often the far end may fall short of it."""
 
-BY_STEPS = "as their steps tell"
+BY_STEPS = "estimated from their steps"
 """The source of a spread that the steps of the runs show."""
 
 

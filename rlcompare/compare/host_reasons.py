@@ -20,7 +20,7 @@ LEAST_CALLS, MORE_CALLS = 1.0, 0.1
 """Change of the calls per step, and as a part of what they were, from which it is told."""
 
 MOST_PACE = 0.5
-"""Part of the change of the wait that the pace of the host may explain: else that is the reason, and not the calls."""
+"""Part of the change of the wait that the host speed may explain: else that is the reason, and not the calls."""
 
 MOST_OF = 0.8
 """Part of the change of all such calls that one must make up to be named, and not more than its inverse."""

@@ -267,8 +267,8 @@ def _hidden(parts: Sequence[Part]) -> str:
     size = fsum(part.hidden for part in parts)
     if abs(size) <= WORTH_NAMING * abs(fsum(part.delta for part in parts)):
         return ""
-    waiting = f"{'less' if size > 0 else 'more'} waiting for samples makes"
-    return f", not counting {ms(abs(size))} that {'others make' if parts[0].name == WAITING else waiting} up for"
+    waiting = f"{'less' if size > 0 else 'more'} waiting for samples"
+    return f", not counting {ms(abs(size))} offset by {'other phases' if parts[0].name == WAITING else waiting}"
 
 
 def _moved_out(log: TrainingLog, part: Part) -> str:

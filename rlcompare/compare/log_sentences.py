@@ -71,7 +71,7 @@ def _batches_text(log: TrainingLog, delta: float) -> tuple[str, str, str]:
 def _turns_text(log: TrainingLog, delta: float) -> tuple[str, str, str]:
     found = log.change(*TURNS.metrics)
     if found is None:
-        return "as samples take other turns", "metrics", ""
+        return "as the number of turns per sample changed", "metrics", ""
     text = f"as a sample takes {amount_text(found[1].new)} turns instead of {amount_text(found[1].baseline)}"
     calls = log.change(*CALLS.metrics)
     if calls and calls[1].is_telling:

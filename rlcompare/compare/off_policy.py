@@ -116,7 +116,7 @@ def _outside(pair: Pair, watch: Watch, env: Mapping[SideName, Mapping[str, str]]
         begun = _begun(spell, sign) if worse else ""
         worst = f"{new.given} is {show(value)} at worst{_window(pair, step)}{begun}"
         advice = f"{ADVICE}{documented.advice}." if documented and is_outside else ""
-        text = f"{worst}, ideal is {ideal}; the baseline {compared}.{advice}"
+        text = f"{worst}; the ideal range is {ideal}; the baseline {compared}.{advice}"
         since = spell.since if spell and worse else None
         symptom = pair.symptom(watch.key, ERROR if error else WARN, before, value, since, text)
         found.append((further or 0.0, symptom))
@@ -160,7 +160,7 @@ def _risen(pair: Pair, watch: Watch) -> Symptom | None:
     exploded = watch.explodes is not None and now > watch.explodes and now > 10 * before
     where = " in the median" if watch.usual else f" at worst{_window(pair, step)}"
     begun = _begun(spell, -1.0 if watch.factor < 1 else 1.0)
-    what = "is" if watch.centre is None else f"is off {watch.centre:g} by"
+    what = "is" if watch.centre is None else f"deviates from {watch.centre:g} by"
     text = f"{pair.new.given} {what} {show(now)}{where}{begun}; the baseline has {show(before)}."
     return pair.symptom(watch.key, ERROR if exploded else WARN, before, now, spell.since if spell else None, text)
 

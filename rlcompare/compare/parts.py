@@ -325,7 +325,7 @@ def _of_slowest_worker(log: TrainingLog, inner: Sequence[InnerTimer]) -> Sequenc
 
 
 def _without_hidden(parts: Sequence[Part]) -> Sequence[Part]:
-    """The timers without changes that waiting for samples makes up for; the changes that are left sum to the same.
+    """The timers without changes that are offset by waiting for samples; the changes that are left sum to the same.
 
     Where the rollout beside the step sets its length, a slower trainer waits less.
     """

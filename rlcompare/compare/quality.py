@@ -140,9 +140,9 @@ def _beyond_step(times: Sequence[records.TimeSample], given: Mapping[SideName, S
 
 def _beyond_peak(kernels: records.BeyondPeak) -> Finding:
     text = (
-        f"kernels compute more than the chip can (kinds and shapes: {kernels.rows}; {short(kernels.name)}"
-        f" {grouped(kernels.part, 1)} times as much): their times, their shapes or the clock are damaged, and they have"
-        " no share of the peak."
+        f"kernels exceed the peak of the chip (kinds and shapes: {kernels.rows}; {short(kernels.name)}"
+        f" {grouped(kernels.part, 1)} times as much): their times, shapes or clock frequency are wrong, so their"
+        " share of the peak is not shown."
     )
     return finding_of("beyond_peak", kernels.side, CAUTION, text)
 
@@ -332,7 +332,7 @@ def _steps_of(found: records.IdleStep | records.UnmarkedStep) -> str:
 
 def _unmarked_ranks(ranks: records.UnmarkedRank, given: Mapping[SideName, SideInput]) -> Finding:
     shown = listed(ranks.members)
-    text = f"{shown} left out: without step marks, which others have, nothing tells its steps apart."
+    text = f"{shown} left out: it has no step marks, unlike others, so its steps cannot be separated."
     return finding_of("unmarked_rank", ranks.side, CAUTION, where(ranks, given) + text)
 
 

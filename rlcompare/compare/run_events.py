@@ -139,7 +139,7 @@ def _onset(event: RunEvent) -> str:
 
 
 def _part(fact: EventFact, whole: float) -> str:
-    """A timer's part of a change; one that others make up for is larger than the whole."""
+    """A timer's part of a change; one that others offset is larger than the whole."""
     if abs(fact.delta) > MORE_THAN_WHOLE * abs(whole):
         return f"{short(fact.name)} alone {_amount(abs(fact.delta), 's')}"
     return f"{_amount(abs(fact.delta), 's')} of it {short(fact.name)}"

@@ -91,7 +91,7 @@ def _drift(sides: Mapping[SideName, Side], headline: Delta) -> list[Finding]:
     word = "grew" if size > 0 else "fell"
     text = (
         f"Drift: from the first to the last run of a side ({_span(seconds)}), {headline.metric} {word} by"
-        f" {grouped(abs(size) * 100, 1)} %, although the side is the same (by chance at most once in"
+        f" {grouped(abs(size) * 100, 1)} %, although nothing changed within the side (by chance at most once in"
         f" {1 / max(odds, 1e-6):,.0f} times)."
     )
     return [Finding("runs.drift", None, None, Severity.CAUTION, text)]

@@ -191,7 +191,7 @@ def _kernels(maker: SectionMaker, rollups: Rollups) -> Section:
     else:
         note = "Matched by operator type and input shapes."
     if rollups.rows(Lost):
-        note = "Rows are lost: what is gone or called less may be among them."
+        note = "Rows were lost: kernels shown as gone or called less often may be among them."
     return maker.timed("kernels", rollups.taken(pairs.Kernel), "kernel", keys=_KERNEL_KEYS, note=note)
 
 

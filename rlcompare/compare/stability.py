@@ -125,7 +125,7 @@ def _non_finite(baseline: Mapping[str, Level], new: Mapping[str, Level]) -> Iter
         text = f"{name} is not a finite number in {count} of {count + steps} steps, first in step {step}{more}."
         if side == "new" and counts["baseline"]:
             also = counts["baseline"]
-            text = f"{text[:-1]}. The baseline's is not in {also} step{'s' if also > 1 else ''}."
+            text = f"{text[:-1]}. On the baseline, it is not in {also} step{'s' if also > 1 else ''}."
         severity = ERROR if side == "new" else WARN
         prefix = "" if side == "new" else "Baseline: "
         yield Symptom("health.non_finite", name, side, severity, counts["baseline"], counts["new"], step, prefix + text)
@@ -267,17 +267,17 @@ def _gradient(pair: Pair) -> Iterator[Symptom]:
         return
     if high > FAR * usual and (largest is None or high > FAR * largest):
         over = f"(median of {WINDOW} steps) {spell.text if spell else f'since step {high_step}'}"
-        text = f"{name} rose to {show(high)} {over}, usual is {show(usual)}{compared}."
+        text = f"{name} rose to {show(high)} {over}; its usual value is {show(usual)}{compared}."
         since = spell.since if spell else high_step
         yield pair.symptom(key, WARN if baseline is None else ERROR, largest, high, since, text)
     elif peak > FAR * usual and largest_peak is not None and peak > FAR * largest_peak:
         text = (
-            f"{name} jumped to {show(peak)} in step {peak_step}, usual is {show(usual)};"
+            f"{name} jumped to {show(peak)} in step {peak_step}; its usual value is {show(usual)};"
             f" the baseline's largest is {show(largest_peak)}."
         )
         yield pair.symptom(key, WARN, largest_peak, peak, peak_step, text)
     elif baseline and not pair.other_scores and largest is not None and (new.median or 0.0) > FAR * largest:
-        text = f"{name} is {show(new.median)} in the median, the baseline's {show(baseline.median)}."
+        text = f"{name} has a median of {show(new.median)}, the baseline one of {show(baseline.median)}."
         yield pair.symptom(key, WARN, baseline.median, new.median, None, text)
 
 

@@ -44,10 +44,10 @@ MS_PER_S = 1e3
 
 _OTHER: Mapping[SideName, SideName] = {"baseline": "new", "new": "baseline"}
 
-OUT_OF_GENERATION = "wake-up, loading of weights and sleep"
+OUT_OF_GENERATION = "wake-up, weight loading and sleep"
 """What is left of a rollout beside its generation (docs/design.md §5)."""
 
-OUT_OF_WORKERS = "what generation leaves: the slowest worker, wake-up, loading of weights, sleep"
+OUT_OF_WORKERS = "the rest of generation: the slowest worker, wake-up, weight loading, sleep"
 """The same where generation is only known as a mean over workers."""
 
 OF_WORKERS = "timing_s/generate_sequences"
@@ -55,10 +55,10 @@ OF_WORKERS = "timing_s/generate_sequences"
 
 OF_ALL_WORKERS = "generation, up to the slowest worker"
 
-OUT_OF_SAMPLE = "outside of the slowest sample (wake-up, loading of weights, sleep)"
+OUT_OF_SAMPLE = "outside of the slowest sample (wake-up, weight loading, sleep)"
 """What is left of a rollout beside the sample that takes longest."""
 
-OUT_OF_UNSCORED = "outside of the slowest sample (rewards, wake-up, loading of weights, sleep)"
+OUT_OF_UNSCORED = "outside of the slowest sample (rewards, wake-up, weight loading, sleep)"
 """The same where the log does not time the rewards of samples."""
 
 

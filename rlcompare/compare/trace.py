@@ -152,8 +152,8 @@ def _lanes(con: duckdb.DuckDBPyConnection, sides: Mapping[SideName, Source]) -> 
     left_out = []
     for side, source in sides.items():
         if source.plan.more:
-            ranks = len(source.plan.members)
-            left_out.append(f"{side}: {ranks} of {ranks + source.plan.more} ranks, the slowest; more with --rank")
+            more, ranks = source.plan.more, len(source.plan.members) + source.plan.more
+            left_out.append(f"{side}: {more} of {ranks} ranks, all but the slowest; choose others with --rank")
     spans = dict(con.execute("SELECT side, count(*) FROM trace_event GROUP BY side").fetchall())
     too_many = ((side, spans[side]) for side in sides if spans.get(side, 0) > MOST_SPANS)
     left_out += [f"{side}: {number - MOST_SPANS:,} of {number:,} spans: the shortest" for side, number in too_many]

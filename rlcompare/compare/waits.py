@@ -69,12 +69,12 @@ _WORDS = {
     "queue": "time between launched tasks",
     FREE: "time in which the device runs nothing",
     "unknown": "time that the profile does not explain",
-    "data": "loading of data",
+    "data": "data loading",
     "sync": "synchronisation of the host",
     "gc": "garbage collection",
     "alloc": "allocation of memory",
     "compile": "compilation",
-    "collective call": "calls of collectives",
+    "collective call": "collective calls",
 }
 """What stands in a list of names for the part of a kind that has none."""
 

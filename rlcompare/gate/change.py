@@ -114,7 +114,7 @@ class Case:
         if not (certain or by_limits):
             notes.append(text.interval(decision, delta))
             if notes[-1] and odds.shared > 1 and delta.metric == self.diff.headline:  # else that of a diff's answer
-                notes[-1] += f", as {odds.shared} metrics share the odds"
+                notes[-1] += f", with the false-alarm rate shared by {odds.shared} metrics"
         at_work = f" {self.work.text}" if self.work else ""
         of_means = self._of_means(decision)
         if of_means:
@@ -147,7 +147,7 @@ class Case:
         if plain.beyond:
             reason = f"the time itself, {text.estimated(plain, self.delta)}, is not decided: {text.runs_needed(plain)}"
         elif found.beyond:
-            reason = "the work is less, and the part of the time that does not depend on it is unknown"
+            reason = "there is less work, and it is unknown how much of the time depends on it"
         return replace(found, status=Status.INCONCLUSIVE, measured=False), reason
 
     def _of_means(self, decision: Decision) -> str:

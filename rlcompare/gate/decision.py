@@ -155,7 +155,7 @@ def _not_contradicted(
     measured = _deviation(baseline, new, is_relative) / level
     if measured * math.sqrt(freedom) <= spread.value * math.sqrt(_chi_squared(1 - _DOUBT, freedom)):
         return spread
-    return Spread(measured, freedom, "as these do")
+    return Spread(measured, freedom, "measured on these runs")
 
 
 def _deviation(baseline: Sequence[float], new: Sequence[float], is_relative: bool) -> float:

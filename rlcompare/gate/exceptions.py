@@ -104,8 +104,8 @@ def _note(one: FileRule, today: date, *, error: bool) -> str:
     if left >= 0:
         when = "today" if left == 0 else "tomorrow" if left == 1 else f"in {left} days"
         return f"{about} ends {when}, after {rule.expires} ({rule.reason})"
-    then = "now its limits are an error" if error else "it no longer applies"
-    return f"{about} ended on {rule.expires} ({rule.reason}): {then}; remove it, or give it another day"
+    then = "its limits now fail the gate" if error else "it no longer applies"
+    return f"{about} ended on {rule.expires} ({rule.reason}): {then}; remove it, or set a later date"
 
 
 def _may_share(one: str, other: str) -> bool:

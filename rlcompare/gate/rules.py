@@ -108,9 +108,9 @@ def _refuse_too_few_runs(diff: Diff, policy: Policy) -> None:
     needed = next(runs for runs in count(1) if allowed(runs, runs, FALSE_ALARM) is not None)
     raise UsageError(
         f'the policy {policy.source} asks for evidence = "runs", but {baseline} against {new} '
-        f"runs cannot decide: by chance alone, all runs of one side come after all of the other in "
-        f"1 of {round(1 / least_odds(few, many))} comparisons, and at most 1 of {round(1 / FALSE_ALARM)} false alarms "
-        f'is allowed. Make {needed} runs per side, or use evidence = "auto"'
+        f"runs cannot decide: by chance alone, every run of one side exceeds every run of the other in "
+        f"1 of {round(1 / least_odds(few, many))} comparisons, but at most 1 false alarm in {round(1 / FALSE_ALARM)} "
+        f'comparisons is allowed. Make {needed} runs per side, or use evidence = "auto"'
     )
 
 
@@ -145,7 +145,7 @@ def _of_share(assumed: Spread, delta: Delta, diff: Diff) -> Spread:
     if not steps or not 0 < share < 1:
         return assumed
     luck = math.sqrt((1 - share) / (share * steps))
-    return Spread(math.hypot(assumed.value, luck), source=f"as a share of {steps} steps does")
+    return Spread(math.hypot(assumed.value, luck), source=f"the sampling error of a share over {steps} steps")
 
 
 def _absent(rule: Rule, found: Match) -> Verdict:

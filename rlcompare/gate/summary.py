@@ -64,7 +64,7 @@ def summary_of(
             words = " or ".join(dict.fromkeys(verdict.status.replace("_", " ") for verdict in found))
             parts.append(f"{len(found)} {words}{of_rules}: {_names(found)}.")
     if undecided and policy.on_inconclusive != OnInconclusive.FAIL:
-        parts.append(f'The policy lets what is not decided pass: on_inconclusive = "{policy.on_inconclusive}".')
+        parts.append(f'Inconclusive verdicts do not fail, by the policy: on_inconclusive = "{policy.on_inconclusive}".')
     if HEADLINE in skipped:
         parts.append("The step was not judged: neither side has a step time.")
     if warned:

@@ -141,8 +141,8 @@ class Cause:
             Operators: ``operator_slower``, ``operator_calls``, ``operator_time``, ``replaced``, ``data_types``.
             Communication: ``waiting``, ``communication``, ``lost_overlap``. What the device waited for: ``data``,
             ``sync``, ``gc``, ``alloc``, ``compile``, ``collective_call``, ``copies``, ``operator``, ``python``,
-            ``launch``, ``queue``, ``late_start``, ``between_steps``, ``free``, ``unknown``. Places:
-            ``phase``, ``kind``.
+            ``launch``, ``queue``, ``late_start``, ``between_steps``, ``free``, ``unknown``. Of training's timers:
+            ``batches``, ``imbalance``, ``outside``, ``ranks``, ``tail``, ``turns``. Places: ``phase``, ``kind``.
         share: fraction of the change. Negative if it made up for other causes, which then may exceed 1. If the headline
             is measured on plain steps and the cause in the profile, the fraction of the profiled step's change; the
             text then says so.

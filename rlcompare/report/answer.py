@@ -273,12 +273,12 @@ def _interval(decision: Decision) -> str:
         return between
     size = f"{spread.value * 100:.2g} %" if spread.value < 1 else quantity.share(spread.value)
     if tells_nothing(decision):
-        return tr("runs that differ by {size} may show any change", size=size)
+        return tr("no usable interval, as runs differ by {size}", size=size)
     if spread.source == BY_STEPS:
-        return tr("{interval} if runs differ by {size}, as their steps tell", interval=between, size=size)
+        return tr("{interval} if runs differ by {size}, estimated from their steps", interval=between, size=size)
     if spread.freedom is None:
         return tr("{interval} if runs differ by {size} (assumed)", interval=between, size=size)
-    return tr("{interval} if runs differ by {size}, as these do", interval=between, size=size)
+    return tr("{interval} if runs differ by {size}, measured on these runs", interval=between, size=size)
 
 
 def _percent(change: float) -> str:

@@ -235,10 +235,13 @@ def _unexplained(diff: Diff) -> list[str]:
     found = part_of_change(diff, left)
     if not are_times(diff):
         found = tr("{part}, {time}", part=found, time=quantity.signed_quantity(left.delta_ms, "ms"))
-    head = [tr("unexplained: {part} {per}", part=found, per=_per(diff)), tr("What the causes leave of the change.")]
+    head = [
+        tr("unexplained: {part} {per}", part=found, per=_per(diff)),
+        tr("The part of the change that no cause explains."),
+    ]
     section = _divided(diff, left.delta_ms)
     if section is None:
-        return [*head, tr("What was measured does not divide it.")]
+        return [*head, tr("No measurement breaks it down further.")]
     columns = [tr(column) for column in (*COLUMNS[:-1], mark("not in a cause"))]
     return [
         *head,

@@ -97,7 +97,7 @@ def _parts(event: RunEvent, runs: tuple[int, int]) -> tuple[str, ...]:
 
 
 def _held(fact: EventFact, whole: float) -> str:
-    """A timer's part of a change; one that others make up for is larger than the whole."""
+    """A timer's part of a change; one that others offset is larger than the whole."""
     time, timer = quantity.signed_quantity(fact.delta, "s"), safe_text(fact.name, 40)
     if abs(fact.delta) > MORE_THAN_WHOLE * abs(whole):
         return tr("{timer} alone {time}", timer=timer, time=time)

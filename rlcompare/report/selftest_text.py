@@ -79,7 +79,7 @@ def _summary(trials: Sequence[Trial]) -> str:
         return tr("No rule could be tried.")
     if useless:
         return trn(
-            "{useless} of {n} limit cannot fire, or do not pass where they should.",
+            "{useless} of {n} limit cannot fire, or does not pass where it should.",
             "{useless} of {n} limits cannot fire, or do not pass where they should.",
             tried,
             useless=useless,

@@ -123,7 +123,7 @@ def joined_engines(runs: Sequence[RunInput]) -> list[RunInput]:
     if not engines or not others:
         return list(runs)
     if len(others) > 1 or others[0].is_store:
-        where = "a store cannot be added to" if len(others) == 1 else f"the side has {len(others)} runs"
+        where = "metrics cannot be added to a store" if len(others) == 1 else f"the side has {len(others)} runs"
         raise UsageError(f"{engines[0].root}: {where}: put the file into the folder of the run that it belongs to")
     (run,) = others
     metrics = tuple(source for engine in engines if engine.training for source in engine.training.metrics)

@@ -108,7 +108,7 @@ def _loader() -> Any:
         def construct_mapping(self, node: Any, deep: bool = False) -> Any:
             keys = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
             if len({*keys}) < len(keys):
-                raise ValueError("a key stands twice")
+                raise ValueError("a key appears twice")
             return super().construct_mapping(node, deep=deep)
 
         def construct_number(self, node: Any) -> Any:

@@ -3,8 +3,8 @@
 SELECT severity, message, captures FROM (
     SELECT severity, key, message, count(*) AS captures FROM finding GROUP BY severity, key, message
     UNION ALL
-    SELECT 'warning', 'beyond_peak', printf('kernels compute more than the chip can (kinds and shapes: %d; %s %.1f times as much): ', count(*),
+    SELECT 'warning', 'beyond_peak', printf('kernels exceed the peak of the chip (kinds and shapes: %d; %s %.1f times as much): ', count(*),
                arg_max(left(kernel, 80), {'part': beyond_peak, 'kernel': kernel}), max(beyond_peak))
-           || 'their times, their shapes or the clock are damaged, and they have no share of the peak', 1
+           || 'their times, shapes or clock frequency are wrong, so their share of the peak is not shown', 1
     FROM shown_work WHERE beyond_peak IS NOT NULL HAVING count(*) > 0
 ) ORDER BY severity DESC, key, message LIMIT 40;

@@ -82,7 +82,7 @@ class TestOneRun:
         assert rlcompare("show", samples / "new", "--html", "-").out.startswith("<!doctype html>")
         Path("trace.db").write_text("mine")
         for target, message in (
-            ("trace.db", "exists and is not a page"),
+            ("trace.db", "exists, and only files named"),
             (samples / "new" / "page.html", "would be written into the input"),
             ("no/such/page.html", "No such file or directory"),
         ):
@@ -130,7 +130,7 @@ class TestHistory:
     def test_what_is_no_page_is_kept(self, rlcompare: Command) -> None:
         Path("mine.duckdb").write_text("mine")
         result = rlcompare("history", "plot", "--html", "mine.duckdb")
-        assert (result.code, "exists and is not a page" in result.error) == (2, True)
+        assert (result.code, "exists, and only files named" in result.error) == (2, True)
         assert Path("mine.duckdb").read_text() == "mine"
 
 

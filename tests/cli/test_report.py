@@ -73,7 +73,7 @@ def test_a_document_without_its_files_says_so(rlcompare: Command, output: str) -
     ("arguments", "code", "message"),
     [
         (["made/diff.json", "-o", "made"], 2, "made is a folder"),
-        (["made/diff.json", "-o", "made/diff.json"], 2, "exists and is not a page"),
+        (["made/diff.json", "-o", "made/diff.json"], 2, "exists, and only files named"),
         (["made/diff.json", "-o", "no/such/page.html"], 2, "cannot be written (No such file or directory)"),
         (["made/report.html", "-o", "page.html"], 4, "not valid JSON"),
         (["-o", "page.html"], 4, "rlcompare-out/diff.json"),

@@ -63,7 +63,7 @@ def baseline(sampled: Sampled) -> Path:
         (Change.extra("Sort"), "operator_calls", "Sort", "Sort is new: 32 calls per step"),
         (Change.late(1, 5 * MS), "python", "update_actor", "grew by 5.00 ms per step, most of it on rank 1."),
         (Change.frequency(0.8), "frequency", "MatMulV2", "fell from 1,800 to 1,440 MHz"),
-        (Change.lost_overlap(), "lost_overlap", "all_gather", "all_gather lost cover by kernels"),
+        (Change.lost_overlap(), "lost_overlap", "all_gather", "all_gather overlaps less with kernels"),
         (Change.tokens(1.5), "workload", "workload.input_elements", "The work itself grew"),
     ],
 )
@@ -98,7 +98,7 @@ def test_an_improvement_has_the_same_cause(baseline: Path, sampled: Sampled) -> 
     ("change", "what", "row", "words"),
     [
         (Change.late(1, 5 * MS), "python", "update_actor", "shrank by 5.00 ms per step, most of it on rank 1."),
-        (Change.lost_overlap(), "lost_overlap", "all_gather", "all_gather gained cover by kernels"),
+        (Change.lost_overlap(), "lost_overlap", "all_gather", "all_gather overlaps more with kernels"),
         (Change.frequency(0.8), "frequency", "MatMulV2", "rose from 1,440 to 1,800 MHz"),
     ],
 )

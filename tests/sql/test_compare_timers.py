@@ -220,8 +220,8 @@ def test_waiting_hides_only_what_it_makes_up_for(
     cause = compared(*paths).causes[0]
     assert (cause.row, cause.delta_ms) == (row, pytest.approx(1e3 * seconds))
     left = {
-        (5.0, -2.0): "2.00 s that less waiting for samples makes up for",
-        (-1.0, 6.0): "1.00 s that others make up for",
+        (5.0, -2.0): "2.00 s offset by less waiting for samples",
+        (-1.0, 6.0): "1.00 s offset by other phases",
     }
     says = f", not counting {left.get((update, wait))}"
     assert (says in cause.text) == ("not counting" in cause.text) == ((update, wait) in left)

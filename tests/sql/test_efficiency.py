@@ -359,7 +359,7 @@ class TestSection:
         (finding,) = [finding for finding in diff.quality if finding.key == "beyond_peak"]
         assert finding.severity == "caution"
         assert finding.message == (
-            "New side: kernels compute more than the chip can (kinds and shapes: 1; MatMulV3 678.2 times as much):"
+            "New side: kernels exceed the peak of the chip (kinds and shapes: 1; MatMulV3 678.2 times as much):"
             " their times, their shapes or the clock are damaged, and they have no share of the peak."
         )
 

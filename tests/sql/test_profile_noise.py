@@ -122,4 +122,8 @@ def test_few_uneven_steps_of_a_profile_decide_nothing(tmp_path: Path, new: Seque
     assert answer.text.startswith("22") and verdict.metric == "time.step"
     assert answer.rest.startswith(", likely" if sure else ", not certain")
     assert verdict.status == (Status.REGRESSED if sure else Status.INCONCLUSIVE)
-    assert (", as their steps tell" in answer.rest) == (", as their steps tell" in verdict.text) == (not sure)
+    assert (
+        (", estimated from their steps" in answer.rest)
+        == (", estimated from their steps" in verdict.text)
+        == (not sure)
+    )

@@ -360,11 +360,11 @@ def test_idle_time_over_many_names_names_the_synchronisations_too(after: float, 
 @pytest.mark.parametrize(
     ("exposed", "comm", "compute", "told"),
     [
-        ((2.0, 12.0), (20.0, 20.4), (50.0, 50.0), "On rank 1 communication lost cover by kernels: 10.00 ms more"),
+        ((2.0, 12.0), (20.0, 20.4), (50.0, 50.0), "On rank 1 communication overlaps less with kernels: 10.00 ms more"),
         ((2.0, 12.0), (20.0, 21.2), (50.0, 50.0), ""),  # communication takes longer
         ((2.0, 12.0), (20.0, 20.0), (50.0, 51.2), ""),  # and here, computation does
         ((2.0, 9.0), (20.0, 20.0), (50.0, 50.0), ""),  # the step became longer by more
-        ((2.0, 14.0), (20.0, 20.0), (50.0, 50.0), "On rank 1 communication lost cover by kernels: 12.00 ms more"),
+        ((2.0, 14.0), (20.0, 20.0), (50.0, 50.0), "On rank 1 communication overlaps less with kernels: 12.00 ms more"),
     ],
 )
 def test_cover_that_one_rank_lost(

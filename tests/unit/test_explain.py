@@ -116,7 +116,7 @@ def test_of_a_cause_that_lists_some_of_its_rows_no_other_row_of_that_size_is_cal
 
 def test_time_that_nothing_divides_is_said_as_that() -> None:
     diff = replace(_with_phases(), sections={})
-    assert (explain(diff, "unexplained") or [])[-1] == "What was measured does not divide it."
+    assert (explain(diff, "unexplained") or [])[-1] == "No measurement breaks it down further."
 
 
 def test_without_a_change_nothing_is_unexplained() -> None:

@@ -66,7 +66,7 @@ def test_work_that_differs_by_a_hundredth_is_other_work(new: float, tokens: floa
     [
         # 2 % fewer tokens: +1 % per token would pass with more runs, whatever part of the time depends on the tokens
         (99.0, 0.03, "about 2 runs per side would decide"),
-        (103.0, 0.001, "the work is less, and the part of the time that does not depend on it is unknown"),
+        (103.0, 0.001, "there is less work, and it is unknown how much of the time depends on it"),
         # beyond the limit also for as many tokens: again only a matter of runs
         (111.4, 0.03, "the time itself, +11.4 %, is not decided: about 2 runs per side would decide"),
     ],

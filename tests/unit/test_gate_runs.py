@@ -293,7 +293,7 @@ def test_runs_may_contradict_what_is_assumed(baseline: list[float], new: list[fl
     """Runs that differ by far more than the noise that is assumed count as what they are: too few, and noisy."""
     verdict = judged(baseline, new)
     assert (verdict.status, verdict.verified) == (status, False)
-    assert ("%, as these do" in verdict.text) == (status == "inconclusive")
+    assert ("%, measured on these runs" in verdict.text) == (status == "inconclusive")
 
 
 @pytest.mark.parametrize("noise", [0.01, 0.03])
@@ -335,7 +335,7 @@ def test_a_share_of_few_steps_is_not_taken_for_exact() -> None:
             Series("timing_s/step", side, 0, steps, tuple(range(steps)), (1.0,) * steps) for side in SIDES
         )  # fmt: skip
         verdict = judge(replace(diff(found), series=series), policy(rule, evidence="auto")).verdicts[0]
-        assert (verdict.status, f"as a share of {steps} steps does" in verdict.text) == (status, True)
+        assert (verdict.status, f"the sampling error of a share over {steps} steps" in verdict.text) == (status, True)
 
 
 def test_thousands_of_runs_are_judged() -> None:

@@ -254,7 +254,7 @@ def test_the_summary_says_why_what_is_not_decided_passes() -> None:
     assert result.exit_code == 0
     assert result.summary == (
         "Nothing failed (2 rules). 1 inconclusive: first."
-        ' The policy lets what is not decided pass: on_inconclusive = "warn".'
+        ' Inconclusive verdicts do not fail, by the policy: on_inconclusive = "warn".'
     )
 
 

@@ -124,7 +124,7 @@ _SENTENCES = {
     ),
     "expected at most the larger of +5.0 % and +1 ms, found +94.4 % per token, the median of all pairs of runs"
     " (12 → 22.4 ms; the means: +77.8 % per token; workload.total_tokens +5.0 %; interval -97.6 … +3,203.9 % if runs"
-    " differ by 46 %, as these do; runs 7, 17 against 20, 24.8); about 10 runs per side would decide": (
+    " differ by 46 %, measured on these runs; runs 7, 17 against 20, 24.8); about 10 runs per side would decide": (
         "预期至多 +5.0 % 与 +1 ms 中较大者，实测 +94.4 %（每 token）（所有运行两两比较的中位数）"
         "（12 → 22.4 ms；均值： +77.8 %（每 token）；workload.total_tokens +5.0 %；区间 -97.6 … +3,203.9 %"
         "（按各次运行相差 46 % 计，依据：本次的运行）；各次运行 7, 17 对 20, 24.8）；每侧约 10 次运行可以判定"

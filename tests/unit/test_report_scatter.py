@@ -119,7 +119,7 @@ def test_a_small_part_of_all_communication_is_not_named() -> None:
     large = [sized(side, "all_gather", 20, 9, 2**20, 90.0) for side in ("baseline", "new")]
     chart = collectives_chart(with_collectives(*small, *large))
     assert chart is not None
-    assert chart.finding == "No change of a bandwidth moved the time of all collectives by 5 %."
+    assert chart.finding == "No change of bandwidth altered the total time of collectives by 5 %."
 
 
 def test_what_has_no_size_or_no_time_is_not_drawn() -> None:

@@ -113,14 +113,14 @@ def _ended(view: View) -> Reason:
     return Reason(
         f"the job has ended: the processes that polled here are gone ({numbers})",
         "Start it again, or run this command in its container. Shared memory that a killed job leaves behind blocks "
-        f"the next job of the same hour. {memory_advice()}",
+        f"the next job that starts in the same hour. {memory_advice()}",
     )
 
 
 def _nobody_polls(worker: Worker) -> Reason:
     return Reason(
         f"process {worker.pid} is running but does not poll this folder: its start was blocked by the shared memory of "
-        "another job of the same hour, or of a killed job",
+        "another job that started in the same hour, or of a killed job",
         f"{memory_advice()}. Then start the job again",
     )
 

@@ -136,7 +136,7 @@ def _parse(folder: Path, running: set[subprocess.Popen[bytes]]) -> Parsed:
     errors = _ERROR.findall(said)
     words = errors[0] if errors else ""
     if problem := unparsed(folder):
-        ended = f"; its process ended with {code}" if code else ""
+        ended = f"; its process ended with exit code {code}" if code else ""
         return Parsed(folder, State.FAILED, f"{problem}{ended}{': ' + words if words else ''}")
     return Parsed(folder, State.INCOMPLETE, words) if errors else Parsed(folder, State.PARSED)
 

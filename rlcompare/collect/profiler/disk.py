@@ -40,10 +40,10 @@ class DiskGuard:
         needed = _first_need(tool, _ranks_here()) if known is None else _RESERVE + int(known * _MARGIN) * _ranks_here()
         free = _free(folder)
         if free is not None and free < needed:
-            basis = "as a first one may take" if known is None else f"after one of {_mib(known)}"
+            basis = "" if known is None else f", as the largest so far had {_mib(known)} per rank"
             self.problem = (
-                f"{what} is not captured: {folder} has {_mib(free)} free, but {_mib(needed)} are needed, {basis} on "
-                f"each of {_ranks_here()} ranks here. Capturing is off from now on; the run continues. "
+                f"{what} is not captured: {folder} has {_mib(free)} free, but the {_ranks_here()} ranks here may need "
+                f"{_mib(needed)}{basis}. Capturing is off from now on; the run continues. "
                 "Free some disk space, or set save_path"
             )
         return not self.problem
@@ -74,8 +74,8 @@ def check_room(folder: Path, tool: str, ranks: int) -> None:
     free, needed = _free(folder), _first_need(tool, ranks)
     if free is not None and free < needed:
         raise UsageError(
-            f"{folder} has {_mib(free)} free, but {_mib(needed)} are needed, as a first profile of {ranks} ranks may "
-            "take: free some disk space, profile fewer ranks, or choose another folder with -o"
+            f"{folder} has {_mib(free)} free, but a profile of {ranks} ranks may need {_mib(needed)}: "
+            "free some disk space, profile fewer ranks, or choose another folder with -o"
         )
 
 

@@ -256,7 +256,7 @@ def compose(source: Path, arguments: list[str]) -> Any:
     if flags:
         raise ValueError(f"{flags[0]} is an option that rlcompare does not support together with overrides; remove it")
     if others:
-        raise ValueError(f"unrecognized arguments: {' '.join(others)} (Hydra takes overrides in one row)")
+        raise ValueError(f"unrecognized arguments: {' '.join(others)} (Hydra takes no options between overrides)")
     declared = hydra_main(source)
     if declared is None:
         raise ValueError(f"{source} has no @hydra.main, so it is not an entry point of verl")

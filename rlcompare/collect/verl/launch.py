@@ -176,7 +176,7 @@ def _status(ended: Ended) -> tuple[str, str | None]:
         return "complete", None
     last = ended.last_error[:200]
     said = f": {safe_text(last)}" if last and not looks_secret("", last) else ""
-    return "failed", f"the job ended with {ended.code}{said}"
+    return "failed", f"the job ended with exit code {ended.code}{said}"
 
 
 def _notes(job: VerlJob, captures: Sequence[dict[str, Any]], ran: Sequence[int], ended: Ended) -> list[str]:

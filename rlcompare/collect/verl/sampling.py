@@ -31,7 +31,7 @@ class _Need:
 
 
 _OF_CRITIC = "critic.strategy"
-_MICRO = "megatron-update-mini: Megatron runs the micro batches itself, so the update by mini batch is all that counts"
+_MICRO = "megatron-update-mini: Megatron runs the micro batches itself, so only whole mini batches can be sampled"
 _PRESETS: Mapping[str, _Need] = {
     "vllm-decode": _Need(engine="vllm", instead="sglang-decode"),
     "sglang-decode": _Need(engine="sglang", instead="vllm-decode"),

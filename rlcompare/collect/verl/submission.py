@@ -168,7 +168,7 @@ def find_submission(tokens: Sequence[str]) -> Submission | None:
             values[name] = tokens[end] if end < len(tokens) else ""
             end += 1
     if end >= len(tokens):
-        raise UsageError("ray job submit has no command: put python3 -m verl.trainer.main_ppo behind its --")
+        raise UsageError("ray job submit has no command: put python3 -m verl.trainer.main_ppo after its --")
     return Submission(tuple(tokens[:begin]), tuple(tokens[begin:end]), values)
 
 

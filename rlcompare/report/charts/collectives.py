@@ -175,10 +175,11 @@ def _finding(pairs: Sequence[_Pair], moving: bool) -> str:
         limit = quantity.share(MOVED)
         if len(alike) < len(pairs):
             return tr(
-                "Of sizes that both sides have, no change of a bandwidth moved the time of all collectives by {limit}.",
+                "Among the sizes on both sides, no change of bandwidth altered the total time of collectives by"
+                " {limit}.",
                 limit=limit,
             )
-        return tr("No change of a bandwidth moved the time of all collectives by {limit}.", limit=limit)
+        return tr("No change of bandwidth altered the total time of collectives by {limit}.", limit=limit)
     old, new = max(moved, key=lambda pair: abs(_ms(pair[1], moving) - _ms(pair[0], moving)))
     return tr(
         "{kind} of {size}: {rates} GB/s, {times}.",

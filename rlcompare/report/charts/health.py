@@ -300,7 +300,7 @@ def _note(courses: Mapping[str, _Courses], others: Sequence[str]) -> str:
     texts = [tr("Shaded: the healthy range. Vertical lines: where a metric, or the time of the step, changed.")]
     runs = max(course.runs for found in courses.values() for course in found.values())
     if runs >= ENOUGH_RUNS:
-        texts.append(tr("A line is the median of the runs that count; its band omits a tenth at each end."))
+        texts.append(tr("A line is the median of the runs that count; its band is the 10th to 90th percentile."))
     elif runs > 1:
         texts.append(
             tr("A line is the median of the runs that count; its band reaches from the lowest to the highest.")

@@ -97,7 +97,7 @@ def clock_chart(diff: Diff) -> Chart | None:
     scale = _Scale(min(values) - margin, max(values) + margin)
     return Chart(
         name="clock",
-        title=tr("Clock of AI Core"),
+        title=tr("AI Core clock"),
         finding=_clock_finding(found),
         note=tr(
             "The device with the lowest mean: {ranks}.",

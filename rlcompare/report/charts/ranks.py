@@ -309,7 +309,7 @@ def _note(data: RankValues, tolerance: float, is_folded: bool, has_path: bool) -
         else tr(
             "Time per step that a rank spends in each phase, without waiting for other ranks; a row sums to the step."
         ),
-        tr("Coloured: the distance from the median rank of the baseline, from 1 % of the step on."),
+        tr("Coloured where a value differs from the median rank of the baseline by at least 1 % of the step."),
     ]
     if is_folded:
         texts.append(

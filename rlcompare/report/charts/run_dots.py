@@ -217,7 +217,11 @@ def change_text(decision: Decision, unit: str) -> str:
     change, low, high = (_moved(value, decision, unit) for value in (found.change, found.low, found.high))
     if tells_nothing(decision):
         noise = quantity.share(decision.spread.value if decision.spread else None)
-        return tr("{change}; too few runs: runs that differ by {noise} may show any change", change=change, noise=noise)
+        return tr(
+            "{change}; too few runs: as runs differ by {noise}, chance alone could show any change",
+            change=change,
+            noise=noise,
+        )
     text = tr("{change}, interval {low} … {high}", change=change, low=low, high=high)
     if found.low_measured and found.high_measured:
         return text
@@ -312,10 +316,10 @@ def _finding(diff: Diff, headline: Delta, change: Decision | None) -> str:
         return ""
     text = change_text(change, headline.unit)
     if change.status not in (Status.REGRESSED, Status.IMPROVED):
-        return tr("The runs show no certain change: {text}.", text=text)
+        return tr("No certain change was found: {text}.", text=text)
     if not change.measured:
-        return tr("The runs show a likely change: {text}.", text=text)
-    return tr("The runs show a certain change: {text}.", text=text)
+        return tr("The change is likely: {text}.", text=text)
+    return tr("The change is certain: {text}.", text=text)
 
 
 def _note(*, several: bool, logged: bool, steps: bool) -> str:

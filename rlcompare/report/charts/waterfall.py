@@ -230,7 +230,7 @@ def name_of(cause: Cause) -> str:
     """A cause in a few words: its row, or what kind of cause it is. A sum over many names has none of theirs."""
     words = _words().get(cause.what)
     if cause.what == "host_pace" and cause.row:
-        words = tr("pace of the host in {phase}", phase=safe_text(cause.row, _OF_MANY))
+        words = tr("host speed in {phase}", phase=safe_text(cause.row, _OF_MANY))
     rows = [row for row in cause.rows if row["kind"] is not None]  # without the sum of those that are not listed
     if len({row["name"] for row in rows}) > 1:
         words = _words_of_many(cause, rows) or words
@@ -266,19 +266,19 @@ def _words() -> dict[str, str]:
         "frequency": tr("clock frequency"),
         "data_types": tr("other data types"),
         "compute": tr("computation as a whole"),
-        "host_pace": tr("pace of the host"),
+        "host_pace": tr("host speed"),
         "communication": tr("communication"),
         "lost_overlap": tr("lost overlap"),
         "waiting": tr("waiting for other ranks"),
-        "data": tr("loading of data"),
+        "data": tr("data loading"),
         "sync": tr("synchronisation"),
         "gc": tr("garbage collection"),
         "alloc": tr("memory allocation"),
         "compile": tr("compilation"),
-        "collective_call": tr("calls of collectives"),
+        "collective_call": tr("collective calls"),
         "copies": tr("copies"),
         "python": tr("Python code"),
-        "launch": tr("launch of kernels"),
+        "launch": tr("kernel launch"),
         "queue": tr("queue of the device"),
         "late_start": tr("late start"),
         "between_steps": tr("between steps"),

@@ -317,8 +317,8 @@ def _continued(runs: Sequence[_Told], notes: list[tuple[Path, Finding]]) -> list
         names = [source.name for run in (other, told) for source in run.entry.metrics[:1]]
         text = f"{names[1]} continues at step {told.first} where {names[0]} ends: read as one run that was restarted"
         if told.first <= other.last:
-            text = f"{names[1]} continues {names[0]}, which ends at step {other.last}, from step {told.first} on"
-            text += f": read as one run that was restarted, with the steps from {told.first} on of {names[1]}"
+            text = f"{names[1]} restarts {names[0]}, which ends at step {other.last}, at step {told.first}"
+            text += f": read as one run, whose steps from {told.first} on are those of {names[1]}"
         notes.append((other.entry.path, Finding("warning", "resumed", text)))
         entry = replace(other.entry, metrics=told.entry.metrics + other.entry.metrics)
         last, saved = max(other.last, told.last), _saved((other, told))

@@ -208,9 +208,9 @@ def findings_of(metrics: Metrics, source: MetricsInput) -> Iterator[Finding]:
         yield Finding("warning", "implausible_metric", f"{text}: {_values(metrics.implausible)}")
     if metrics.odd["numpy"]:
         text = f"{_counted(metrics.odd['numpy'], 'value')} in {name} written as np.float64(…) or similar"
-        yield Finding("info", "numpy_numbers", f"{text}: the number in it is used")
+        yield Finding("info", "numpy_numbers", f"{text}: read as numbers")
     if metrics.odd["quoted"] and source.form != form.CONSOLE:  # a console prints only text
-        text = f"{_counted(metrics.odd['quoted'], 'value')} in {name} written as text: the number in it is used"
+        text = f"{_counted(metrics.odd['quoted'], 'value')} in {name} written as text: read as numbers"
         yield Finding("info", "quoted_numbers", text)
     if metrics.odd["text"]:
         where = "" if metrics.first_text is None else f" (the first in {metrics.unit} {metrics.first_text})"

@@ -161,7 +161,7 @@ def _how(
     """How the samples and the steps met."""
     count, joined, gap, length = steps
     if by_step and joined:
-        zone = f"; times of the log are read as {_zone(zones[0])}, the only zone that fits" if zones[0] else ""
+        zone = f"; times of the log are read as {_zone(zones[0])}, the only time zone that fits" if zones[0] else ""
         text = f"{name} was joined to {joined} of {count} steps by time{zone}"
         return Finding("info" if joined == count else "warning", "prometheus_joined", text)
     if by_step or (count and not _overlap(run, span)):
@@ -176,9 +176,9 @@ def _how(
     elif not has_times:
         why = "it does not say when it was saved: write the time before each scrape, as date +%s does"
     elif has_steps and not zones:
-        why = "the log's times have no zone, and no zone puts all steps into the time that it covers"
+        why = "the log's times have no time zone, and in none do all steps fall into the time that this file covers"
     elif has_steps:
-        why = f"the log's times have no zone, and {len(zones)} zones fit: log times with their zone"
+        why = f"the log's times have no time zone, and {len(zones)} time zones fit: log times with their time zone"
     else:
         why = "the job's metrics have no step times: TensorBoard, MLflow, wandb, or a log with times have them"
     return Finding("warning", "prometheus_of_run", f"values of {name} are those of the whole run, not of steps: {why}")

@@ -263,7 +263,7 @@ def _close(process: subprocess.Popen[bytes]) -> None:
 
 
 def _killed(part: Part, code: int) -> Failure:
-    how = f"was killed by signal {-code}" if code < 0 else f"ended with {code}"
+    how = f"was killed by signal {-code}" if code < 0 else f"ended with exit code {code}"
     why = ", as the system does when memory runs out" if code == -9 else ""
     problem = f"the process that read it {how}{why}"
     return Failure(part, part.capture.path, problem, "Free some memory and try again", may_pass=True)

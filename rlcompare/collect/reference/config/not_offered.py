@@ -71,10 +71,10 @@ _TABLE: tuple[tuple[str, dict[str, tuple[object, ...]]], ...] = (
     ),
     # Batches.
     (
-        "deprecated: set ppo_micro_batch_size_per_gpu beside it",
+        "deprecated: set ppo_micro_batch_size_per_gpu instead",
         {"actor_rollout_ref.actor.ppo_micro_batch_size": (None,), "critic.ppo_micro_batch_size": (None,)},
     ),
-    ("deprecated: set log_prob_micro_batch_size_per_gpu beside it", {"*.log_prob_micro_batch_size": (None,)}),
+    ("deprecated: set log_prob_micro_batch_size_per_gpu instead", {"*.log_prob_micro_batch_size": (None,)}),
     ("values are computed by critic.ppo_micro_batch_size_per_gpu", {"critic.forward_micro_batch_size*": (None,)}),
     (
         _IS_DYNAMIC,

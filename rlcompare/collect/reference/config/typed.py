@@ -147,7 +147,7 @@ def expected(hint: Any) -> str:
     if origin is Literal:
         choices = get_args(hint)
         return f"one of {', '.join(choices)}" if len(choices) > 1 else str(choices[0])
-    return {bool: "true or false", int: "an integer", float: "a number", str: "a text"}[hint]
+    return {bool: "true or false", int: "an integer", float: "a number", str: "a string"}[hint]
 
 
 def shown(value: object) -> str:
