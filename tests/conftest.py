@@ -52,7 +52,10 @@ ALL = os.environ.get("RLCOMPARE_TESTS") == "all"
 """Whether every test runs (`make test-all`)."""
 
 TURN = os.environ.get("RLCOMPARE_TESTS_TURN", "")
-"""The commit, of which `make test` takes the half of the slow tests that runs; empty: all of them run."""
+"""The commit, by which `make test` chooses the slow tests that run; empty: all of them run."""
+
+TURNS = 4
+"""Of the slow tests, one in so many runs in `make test`."""
 
 
 def _is_chosen(item: pytest.Item, number: int) -> bool:
@@ -65,13 +68,13 @@ def _is_chosen(item: pytest.Item, number: int) -> bool:
     if marker is not None:
         return bool(number % marker.args[0] == 0)
     if TURN and item.get_closest_marker("slow") is not None:
-        return (crc32(item.nodeid.partition("[")[0].encode()) + number + int(TURN, 16)) % 2 == 0
+        return (crc32(item.nodeid.partition("[")[0].encode()) + number + int(TURN, 16)) % TURNS == 0
     return True
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Of a test with ``@pytest.mark.one_in(n)``, only every n-th set of parameters, from the first on; of those with
-    ``@pytest.mark.thorough``, none; of slow ones, with a ``TURN``, every second. Each worker begins with its part of
+    ``@pytest.mark.thorough``, none; of slow ones, with a ``TURN``, one in ``TURNS``. Each worker begins with its part of
     the slow ones: at the end of a run, one long test would leave the others idle."""
     seen: Counter[str] = Counter()
     chosen: dict[bool, list[pytest.Item]] = {True: [], False: []}

@@ -97,6 +97,7 @@ def quality_findings(
     made += [_uneven(steps, given) for steps in rollups.rows(records.UnevenSteps)]
     made += partly_known(rollups.rows(records.PartlyKnown))
     made += [_beyond_peak(kernels) for kernels in rollups.rows(records.BeyondPeak)]
+    made += [_beyond_rate(rates) for rates in rollups.rows(records.BeyondRate)]
     made += [
         _overlap(phase, given)
         for phase in rollups.rows(records.TrainingPhase)
@@ -145,6 +146,14 @@ def _beyond_peak(kernels: records.BeyondPeak) -> Finding:
         " share of the peak is not shown."
     )
     return finding_of("beyond_peak", kernels.side, CAUTION, text)
+
+
+def _beyond_rate(rates: records.BeyondRate) -> Finding:
+    text = (
+        f"rates above 100,000 GB/s or TFLOP/s, which no chip reaches, are not shown (rows: {rates.rows}; the largest:"
+        f" {short(rates.name)}): times, sizes or shapes are wrong, or a kernel uses only a part of its inputs."
+    )
+    return finding_of("beyond_rate", rates.side, CAUTION, text)
 
 
 def _gap(gap: records.ReportedGap) -> Finding:

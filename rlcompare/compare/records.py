@@ -172,6 +172,12 @@ class BeyondPeak(NamedTuple):
     part: float
 
 
+class BeyondRate(NamedTuple):
+    side: SideName
+    rows: int
+    name: str
+
+
 class KernelFact(NamedTuple):
     name: str
     side: SideName

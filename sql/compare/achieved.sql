@@ -2,7 +2,7 @@
 -- where that was counted. Operations per nanosecond are thousandths of TFLOP/s, bytes per nanosecond are GB/s. There is no share of the peak where the
 -- operations are an upper limit, and none where it is more than a chip can do, beyond 5 % for the inexact clock: `beyond_peak` has it then. Only loosely
 -- matched operators with more than 32 shapes have the pattern of their shapes (docs/design.md §6).
--- Depends on c_kernel_keyed, known_mean, side_mean, sum_if_known.
+-- Depends on c_kernel_keyed, known_mean, reached_rate, side_mean, sum_if_known, unreached_rate.
 -- Nothing without c_kernel_keyed.
 CREATE TABLE c_achieved AS
 WITH shaped AS (
@@ -25,9 +25,11 @@ WITH shaped AS (
            side_mean(l2_hit_ns, divisor, TRUE) AS l2_hit_ns
     FROM exact GROUP BY op, work, shapes, dtypes, side
 )
-SELECT * EXCLUDE (part_of_peak), CASE WHEN part_of_peak <= 1.05 THEN part_of_peak END AS peak_share, CASE WHEN part_of_peak > 1.05 THEN part_of_peak END AS beyond_peak
+SELECT * EXCLUDE (part_of_peak, flop_rate, byte_rate), reached_rate(flop_rate) AS tflops, reached_rate(byte_rate) AS gb_per_s,
+       greatest(unreached_rate(flop_rate), unreached_rate(byte_rate)) AS beyond_rate,
+       CASE WHEN part_of_peak <= 1.05 THEN part_of_peak END AS peak_share, CASE WHEN part_of_peak > 1.05 THEN part_of_peak END AS beyond_peak
 FROM (
-    SELECT *, flop / nullif(ns, 0) / 1000 AS tflops, flop / nullif(possible_flop, 0) AS part_of_peak, bytes / nullif(ns, 0) AS gb_per_s,
+    SELECT *, flop / nullif(ns, 0) / 1000 AS flop_rate, flop / nullif(possible_flop, 0) AS part_of_peak, bytes / nullif(ns, 0) AS byte_rate,
            cube_ns / nullif(counted_ns, 0) AS cube_share, load_ns / nullif(counted_ns, 0) AS load_share,
            l2_hit_ns / nullif(l2_counted_ns, 0) AS l2_hit_share
     FROM known

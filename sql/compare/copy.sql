@@ -1,5 +1,5 @@
 -- Section copies. Bytes per nanosecond are GB/s.
--- Depends on c_copy, c_divisor, side_mean.
+-- Depends on c_copy, c_divisor, reached_rate, side_mean.
 -- Nothing without c_copy, c_divisor.
 WITH exact AS (
     SELECT kind, side, divisor, sum(calls) AS calls, sum(sum_ns) AS ns, sum(size_bytes) AS bytes, sum(exposed_ns) AS exposed_ns
@@ -11,6 +11,6 @@ SELECT kind AS name, bool_or(side = 'baseline') AS in_baseline, bool_or(side = '
        side_mean(exposed_ns, divisor, side = 'baseline') AS baseline_exposed_ns,
        side_mean(exposed_ns, divisor, side = 'new') AS new_exposed_ns,
        side_mean(bytes, divisor, side = 'baseline') AS baseline_bytes, side_mean(bytes, divisor, side = 'new') AS new_bytes,
-       side_mean(bytes, divisor, side = 'baseline') / nullif(side_mean(ns, divisor, side = 'baseline'), 0) AS baseline_gb_per_s,
-       side_mean(bytes, divisor, side = 'new') / nullif(side_mean(ns, divisor, side = 'new'), 0) AS new_gb_per_s
+       reached_rate(side_mean(bytes, divisor, side = 'baseline') / nullif(side_mean(ns, divisor, side = 'baseline'), 0)) AS baseline_gb_per_s,
+       reached_rate(side_mean(bytes, divisor, side = 'new') / nullif(side_mean(ns, divisor, side = 'new'), 0)) AS new_gb_per_s
 FROM exact GROUP BY kind;

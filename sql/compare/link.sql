@@ -2,7 +2,7 @@
 -- ends. Its mean is taken over the members that report it in any run of the side, because other members have no data about it. `domain` is
 -- 'link' if one of these members was also measured on the other side, in the same group: a link that is missing there moved nothing. If the
 -- sides share no group and each has only one, the group is dropped from the key.
--- Depends on c_capture, c_divisor, c_link, side_mean.
+-- Depends on c_capture, c_divisor, c_link, reached_rate, side_mean.
 -- Nothing without c_capture, c_divisor, c_link.
 WITH shared AS (
     SELECT group_key FROM c_link GROUP BY group_key HAVING count(DISTINCT side) = 2
@@ -39,6 +39,6 @@ SELECT coalesce(CAST(src_rank AS VARCHAR), '?') || '→' || coalesce(CAST(dst_ra
        bool_or(side = 'baseline') AS in_baseline, bool_or(side = 'new') AS in_new,
        side_mean(ns, divisor, side = 'baseline') AS baseline_ns, side_mean(ns, divisor, side = 'new') AS new_ns,
        side_mean(bytes, divisor, side = 'baseline') AS baseline_bytes, side_mean(bytes, divisor, side = 'new') AS new_bytes,
-       side_mean(bytes, divisor, side = 'baseline') / nullif(side_mean(ns, divisor, side = 'baseline'), 0) AS baseline_gb_per_s,
-       side_mean(bytes, divisor, side = 'new') / nullif(side_mean(ns, divisor, side = 'new'), 0) AS new_gb_per_s
+       reached_rate(side_mean(bytes, divisor, side = 'baseline') / nullif(side_mean(ns, divisor, side = 'baseline'), 0)) AS baseline_gb_per_s,
+       reached_rate(side_mean(bytes, divisor, side = 'new') / nullif(side_mean(ns, divisor, side = 'new'), 0)) AS new_gb_per_s
 FROM exact GROUP BY link, src_rank, dst_rank, transport, group_key;

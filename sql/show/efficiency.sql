@@ -2,5 +2,5 @@
 -- they do more than a chip can.
 -- Depends on shown_work.
 SELECT kernel, input_shapes, CASE WHEN at_most THEN work || ' (at most)' ELSE work END AS work, calls, ns / 1e6 AS total_ms,
-       flop / nullif(all_ns, 0) / 1000 AS tflops, 100.0 * peak_share AS peak_percent, bytes / nullif(all_ns, 0) AS gb_per_s
+       tflops, 100.0 * peak_share AS peak_percent, gb_per_s
 FROM shown_work ORDER BY ns DESC, kernel, input_shapes LIMIT 20;

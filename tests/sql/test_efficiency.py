@@ -355,12 +355,16 @@ class TestSection:
         diff = compared(profile(tmp_path, "old", 3_300_000), profile(tmp_path, "new", 5_000))
         row = found(diff, "efficiency", "MatMulV3")
         assert row["baseline_peak_share"] == pytest.approx(1e12 / 3.3e6 / 294_912)
-        assert (row["new_peak_share"], row["new_tflops"]) == (None, pytest.approx(200_000))
+        assert (row["new_peak_share"], row["baseline_tflops"], row["new_tflops"]) == (
+            None,
+            pytest.approx(1e12 / 3.3e9),
+            None,
+        )
         (finding,) = [finding for finding in diff.quality if finding.key == "beyond_peak"]
         assert finding.severity == "caution"
         assert finding.message == (
             "New side: kernels exceed the peak of the chip (kinds and shapes: 1; MatMulV3 678.2 times as much):"
-            " their times, their shapes or the clock are damaged, and they have no share of the peak."
+            " their times, shapes or clock frequency are wrong, so their share of the peak is not shown."
         )
 
     def test_show_has_no_share_beyond_the_peak_either(self, tmp_path: Path) -> None:
@@ -371,8 +375,35 @@ class TestSection:
             assert efficiency[6] == percent
             said = [message for severity, message, _ in shown["quality"] if severity == "warning"]
             assert [text.partition(":")[0] for text in said] == [
-                "kernels compute more than the chip can (kinds and shapes"
+                "kernels exceed the peak of the chip (kinds and shapes",
+                "rates above 100,000 GB/s or TFLOP/s, which no chip reaches, are not shown (rows",
             ] * (percent is None)
+            assert (efficiency[5] is None) == (percent is None)
+
+    def test_rates_that_no_chip_reaches_are_not_shown(self, tmp_path: Path) -> None:
+        """4 × 10^8 bytes in 4,001 ns are 99,975 GB/s, and in 3,999 ns 100,025."""
+        old, new = (profile(tmp_path, str(total), total, flop=None, precision=None) for total in (4_001, 3_999))
+        diff = compared(old, new)
+        row = found(diff, "efficiency", "MatMulV3")
+        assert (row["baseline_gb_per_s"], row["new_gb_per_s"]) == (pytest.approx(4e8 / 4_001), None)
+        (finding,) = [finding for finding in diff.quality if finding.key == "beyond_rate"]
+        assert finding.message == (
+            "New side: rates above 100,000 GB/s or TFLOP/s, which no chip reaches, are not shown (rows: 1; the largest:"
+            " MatMulV3): times, sizes or shapes are wrong, or a kernel uses only a part of its inputs."
+        )
+
+    def test_nor_those_of_copies_and_links(self, tmp_path: Path) -> None:
+        store = RollupStore(tmp_path / "copies.duckdb").capture().step(1).time(1, 10 * MS)
+        store.add("r_copy", capture=0, device_id=0, step=1, kind="H2D", calls=1, sum_ns=10, size_bytes=10**7)
+        store.add(
+            "r_link", capture=0, kind="total", src_rank=0, dst_rank=1, transport="HCCS", size_bytes=10**9, transit_ns=10
+        )
+        path = store.done()
+        diff = compared(path, path)
+        assert found(diff, "copies", "H2D")["new_gb_per_s"] is None
+        assert found(diff, "links", "0→1")["new_gb_per_s"] is None
+        said = [finding.message for finding in diff.quality if finding.key == "beyond_rate"]
+        assert ["(rows: 2; the largest: 0→1)" in text for text in said] == [True, True]
 
     @pytest.mark.parametrize(
         "values",

@@ -95,7 +95,7 @@ _SENTENCES = {
     "MatMulV2 takes 50 % longer per call for inputs of the same shapes, called 2 times per step as before.": (
         "MatMulV2 在输入形状相同的情况下单次耗时增加 50 %，每步仍调用 2 次。"
     ),
-    "The others wait for rank 5, which starts collectives up to 4.00 ms late (0.100 ms before): their exposed"
+    "The others wait for rank 5, which starts collectives up to 4.00 ms late (baseline: 0.100 ms): their exposed"
     " communication grew by 3.90 ms; on rank 5 computation grew by 4.00 ms.": (
         "其他 rank 在等待 rank 5，它发起集合通信最多晚 4.00 ms（此前 0.100 ms）：其他 rank 的未掩盖通信增加 3.90 ms；"
         "rank 5 的计算增加 4.00 ms。"

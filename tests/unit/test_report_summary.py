@@ -429,7 +429,7 @@ def _with_path(diff: Diff, path: str) -> Diff:
 @pytest.mark.parametrize("width", [60, 80, 100, 200])
 def test_the_first_cause_is_never_cut(width: int) -> None:
     text = (
-        "The others wait for rank 1, which starts collectives up to 4.08 ms late (0.083 ms before): their exposed"
+        "The others wait for rank 1, which starts collectives up to 4.08 ms late (baseline: 0.083 ms): their exposed"
         " communication grew by 3.99 ms; on rank 1 free time grew by 3.68 ms, most of it before"
         " aclnnFlashAttentionScoreGrad_FlashAttentionScoreGrad_FlashAttentionScoreGrad_x in update_actor, 12 calls."
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import chain
 
 import pytest
 
@@ -21,7 +22,7 @@ class Item:
 
 
 SLOW, THOROUGH = pytest.mark.slow.mark, pytest.mark.thorough.mark
-SETS = [Item(f"a.py::test[{number}]", (SLOW,)) for number in range(4)]
+SETS = [Item(f"a.py::test[{number}]", (SLOW,)) for number in range(2 * conftest.TURNS)]
 SINGLE = [Item(f"a.py::test_{number}", (SLOW,)) for number in range(100)]
 
 
@@ -37,11 +38,11 @@ def chosen(items: list[Item], turn: str, monkeypatch: pytest.MonkeyPatch) -> set
 
 
 @pytest.mark.parametrize("items", [SETS, SINGLE], ids=["sets of parameters", "single tests"])
-def test_each_slow_test_runs_at_one_of_two_turns(items: list[Item], monkeypatch: pytest.MonkeyPatch) -> None:
-    even, odd = chosen(items, "c1e89c90", monkeypatch), chosen(items, "c1e89c91", monkeypatch)
-    assert even | odd == {item.nodeid for item in items} and not even & odd
-    assert 0.3 < len(even) / len(items) < 0.7
-    assert chosen(items, "", monkeypatch) == even | odd, "without a turn all run"
+def test_each_slow_test_runs_at_one_of_the_turns(items: list[Item], monkeypatch: pytest.MonkeyPatch) -> None:
+    turns = [chosen(items, f"c1e89c9{number}", monkeypatch) for number in range(conftest.TURNS)]
+    assert sorted(chain.from_iterable(turns)) == sorted(item.nodeid for item in items)
+    assert all(0.5 < len(turn) * conftest.TURNS / len(items) < 1.5 for turn in turns)
+    assert chosen(items, "", monkeypatch) == set().union(*turns), "without a turn all run"
 
 
 def test_what_is_quick_always_runs_and_what_is_thorough_never_unless_all_do(monkeypatch: pytest.MonkeyPatch) -> None:
