@@ -74,8 +74,8 @@ def _is_chosen(item: pytest.Item, number: int) -> bool:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Of a test with ``@pytest.mark.one_in(n)``, only every n-th set of parameters, from the first on; of those with
-    ``@pytest.mark.thorough``, none; of slow ones, with a ``TURN``, one in ``TURNS``. Each worker begins with its part of
-    the slow ones: at the end of a run, one long test would leave the others idle."""
+    ``@pytest.mark.thorough``, none; of slow ones, with a ``TURN``, one in ``TURNS``. Each worker begins with its part
+    of the slow ones: at the end of a run, one long test would leave the others idle."""
     seen: Counter[str] = Counter()
     chosen: dict[bool, list[pytest.Item]] = {True: [], False: []}
     for item in items:

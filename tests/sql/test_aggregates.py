@@ -103,7 +103,7 @@ def test_shares_and_windows_are_of_steps_that_both_sides_logged(tmp_path: Path) 
     assert later.samples == {"baseline": (pytest.approx(np.mean(values_of("old", 57)[28:]), rel=1e-5),), "new": (None,)}
     rule = Rule(f"{TIME}@above40", max_absolute=0.05)
     (share,) = (one for one in judge(diff, Policy("t", (rule,))).verdicts if one.rule == rule)
-    assert "as a share of 27 steps does" in share.text
+    assert "the sampling error of a share over 27 steps" in share.text
 
 
 def test_rules_name_measures(diff: Diff) -> None:

@@ -234,7 +234,7 @@ def test_where_one_side_alone_recorded_the_host_idle_time_is_not_divided(sampled
     diff = compared(old, sampled(late, seed=0, contents=whole if alone == "new" else bare))
     assert [(cause.what, cause.share) for cause in diff.causes] == [("free", pytest.approx(1.0, abs=0.02))]
     assert "The time in which the device runs nothing grew by 4.0" in diff.causes[0].text
-    assert "what the device waits for is not told" in " ".join(one.message for one in diff.comparability.findings)
+    assert "it is unknown what the device waits for" in " ".join(one.message for one in diff.comparability.findings)
 
 
 def test_shapes_on_one_side_alone_are_no_other_inputs(tmp_path: Path) -> None:

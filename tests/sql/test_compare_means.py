@@ -304,7 +304,9 @@ def test_times_per_step_of_an_unknown_number_of_steps_have_no_cause(tmp_path: Pa
     diff = compared(*paths)
     assert diff.comparability.status == "not_comparable"
     assert (diff.causes, diff.unexplained and diff.unexplained.share) == ((), 1.0)
-    assert any("How many the new side holds is unknown" in finding.message for finding in diff.comparability.findings)
+    assert any(
+        "The number of steps on the new side is unknown" in finding.message for finding in diff.comparability.findings
+    )
     assert compared(*paths, varied=("steps",)).causes
 
 

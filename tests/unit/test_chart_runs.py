@@ -85,7 +85,7 @@ def test_the_change_is_the_estimators() -> None:
 def test_few_runs_say_what_is_assumed_and_one_run_a_side_shows_steps_alone() -> None:
     few = runs_chart(with_runs(BASELINE[:2], NEW[:2]))
     assert few is not None and "assumes that runs differ by 3 %" in few.finding
-    assert few.finding.startswith("The runs show a likely change")
+    assert few.finding.startswith("The change is likely")
     assumed = runs_chart(with_runs(BASELINE[:2], NEW[:2]), Policy("policy.toml", (), noise=0.07))
     assert assumed is not None and "assumes that runs differ by 7 %" in assumed.finding
     assert runs_chart(with_runs((30.0,), (38.0,))) is None
@@ -101,7 +101,7 @@ def test_runs_that_differ_too_much_have_no_interval() -> None:
     diff = with_runs((4.4, 47.1), (4.0, 42.7))
     chart = runs_chart(diff)
     assert chart is not None and _content(diff).change is None
-    assert "too few runs: runs that differ by" in chart.finding and "interval" not in chart.finding
+    assert "too few runs: as runs differ by" in chart.finding and "interval" not in chart.finding
     assert chart.table.columns == ("side", "run", "value", "counts")  # no steps are known
 
 

@@ -88,7 +88,9 @@ def test_bandwidths_are_compared_at_about_the_same_size(sizes: tuple[int, int], 
     assert chart is not None and chart.finding == said
     chart = collectives_chart(with_collectives(*found, *(sized(side, "broadcast", 9, 1, 512, 9.0) for side in times)))
     assert chart is not None and chart.finding.startswith(
-        "No change of a" if sizes[1] < 600 else "Of sizes that both sides have, no change of a bandwidth moved the time"
+        "No change of bandwidth"
+        if sizes[1] < 600
+        else "Among the sizes on both sides, no change of bandwidth altered the total time"
     )
 
 
