@@ -97,7 +97,7 @@ class TestParsing:
         [
             ("fails", "failed", "trace_view.json is missing or empty, so the analysis failed: Call analyse failed. "),
             ("fails", "failed", "no \\x1b[31mroom"),
-            ("dies", "failed", "so the analysis failed; its process ended with 7"),
+            ("dies", "failed", "so the analysis failed; its process ended with exit code 7"),
             ("half", "incomplete", "'msprof' command not found!"),
         ],
     )

@@ -233,7 +233,7 @@ def test_a_manifest_of_somebody_who_computed_all_hashes_again(kept: Path, rlcomp
         "a bomb": (bomb, 1000, "its size differs from the manifest"),
         "no gzip": (b"nothing", 1000, "cannot be decompressed"),
         "cut": (gzip.compress(evil)[:-30], len(evil), "its size differs"),
-        "a claim": (bomb, 2**50, "more than is ever unpacked"),
+        "a claim": (bomb, 2**50, "exceeds the limit for unpacking"),
     }
     original = manifest_module.read_manifest((kept / "baseline.json").read_bytes(), "main", "")
     for name, (data, store_bytes, said) in cases.items():
@@ -337,7 +337,7 @@ def test_a_path_goes_first(kept: Path, rlcompare: Command, tmp_path: Path) -> No
     absent = rlcompare("diff", "-bp", "mian", "-d", new)
     assert absent.code == 4
     assert "no such file or folder, and no baseline of this name" in absent.error
-    assert "there are the baselines main" in absent.error
+    assert "the baselines are main" in absent.error
     several = rlcompare("show", "@main")
     assert "choose one, such as @main/run1" in several.error
     assert "/tmp/" not in several.err

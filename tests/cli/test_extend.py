@@ -106,7 +106,7 @@ def test_a_command_that_fails(extend: Extend) -> None:
     Path("broken").touch()
     code, _, err = extend(1.5, 0.01, 4)
     assert code == 4
-    assert "ab/new.extend/baseline-run1.log: the command ended with 1" in err
+    assert "ab/new.extend/baseline-run1.log: the command ended with exit code 1" in err
     assert "ab/new.extend/failed-baseline-run1 has what it wrote" in err
     assert Path("ab/new.extend/baseline-run1.log").read_text() == "broken\n"
     assert Path("ab/new.extend/failed-baseline-run1/part").read_text() == "begun"
@@ -129,7 +129,9 @@ def test_what_cannot_be_extended(rlcompare: Command, tmp_path: Path) -> None:
     one = rlcompare("gate", "--extend", 4, "-d", tmp_path / "file", "-bp", "b", "--", "true")
     assert "give one folder of runs with -d" in one.error
     assert "give both sides" in rlcompare("gate", "--extend", 4, "-d", "a", "--", "true").error
-    assert "folders of their own" in rlcompare("gate", "--extend", 4, "-d", "a", "-bp", "a", "--", "true").error
+    assert (
+        "-d and -bp name the same folder" in rlcompare("gate", "--extend", 4, "-d", "a", "-bp", "a", "--", "true").error
+    )
     silent = rlcompare("gate", "--extend", 4, "-d", "a", "-bp", "b", "--", "true")
     assert silent.code == 4
     assert "it wrote no run (baseline, run1: true)" in silent.err
@@ -137,7 +139,7 @@ def test_what_cannot_be_extended(rlcompare: Command, tmp_path: Path) -> None:
     assert "The run must be written to b/run1: pass {out}, or read $RLCOMPARE_OUT. The same" in silent.err
     absent = rlcompare("gate", "--extend", 4, "-d", "c", "-bp", "d", "--", "no-such-program")
     assert (absent.code, "No such file" in absent.err) == (2, True)
-    assert "needs --extend N before it" in rlcompare("gate", "a", "b").error
+    assert "use --extend N -- COMMAND" in rlcompare("gate", "a", "b").error
 
 
 @pytest.mark.parametrize(

@@ -258,7 +258,7 @@ class TestJoinedByTime:
 
         assert values(store) == EXPECTED
         assert (
-            "UTC+8, the only zone that fits"
+            "UTC+8, the only time zone that fits"
             in dict(rows(store, "SELECT key, message FROM finding"))["prometheus_joined"]
         )
 

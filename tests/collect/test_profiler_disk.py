@@ -43,7 +43,10 @@ def test_without_room_nothing_is_captured_and_the_run_goes_on(free: list[int], t
     made = profiler(tmp_path, "global_profiler.steps=[1,2]")
     assert run(made) == []
     (note,) = made.notes
-    assert note.startswith(f"step 1 is not captured: {tmp_path / 'profile' / 'e2e'} has 63 MiB free, but 64 MiB are")
+    assert note.startswith(
+        f"step 1 is not captured: {tmp_path / 'profile' / 'e2e'} has 63 MiB free, but a "
+        "capture of 1 rank may need 64 MiB. "
+    )
     assert "Capturing is off from now on; the run continues" in note
     assert not list(tmp_path.rglob("*.json*"))
 
@@ -74,7 +77,7 @@ def test_the_next_is_estimated_by_the_largest_before_it(free: list[int], tmp_pat
     assert guard.allows("npu", tmp_path, "step 2")
     free[:] = [663]
     assert not guard.allows("npu", tmp_path, "step 3")
-    assert "663 MiB free, but 664 MiB are needed, after one of 400 MiB" in guard.problem
+    assert "but a capture of 1 rank may need 664 MiB, as the largest so far had 400 MiB per rank" in guard.problem
     free[:] = [9999]
     assert not guard.allows("npu", tmp_path, "step 4")  # once stopped, it stays so: what was told holds
 

@@ -664,7 +664,9 @@ class TestOneRunInSeveralFiles:
             *((step, "1.log", None) for step in range(1, 5)), (5, "2.log", True),
             *((step, "2.log", None) for step in range(6, 9)),
         ]  # fmt: skip
-        assert findings(store)["resumed"].startswith("2.log continues 1.log, which ends at step 5, from step 5 on")
+        assert findings(store)["resumed"].startswith(
+            "2.log restarts 1.log, which ends at step 5, at step 5: read as one run"
+        )
 
     @pytest.mark.parametrize(
         ("saved", "begun", "end", "is_one"),

@@ -96,4 +96,4 @@ def test_a_signal_that_comes_while_the_job_is_started(tmp_path: Path, monkeypatc
 
 def test_the_words_of_a_job_that_failed_are_kept_without_its_escapes() -> None:
     status, error = _status(Ended(code=1, received=None, last_error="\x1b[31mout of memory\x07"))
-    assert (status, error) == ("failed", "the job ended with 1: \\x1b[31mout of memory\\x07")
+    assert (status, error) == ("failed", "the job ended with exit code 1: \\x1b[31mout of memory\\x07")

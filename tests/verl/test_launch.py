@@ -147,7 +147,7 @@ def test_a_job_that_fails(installed_verl: VerlOf, tmp_path: Path) -> None:
     assert recorded["status"] == "failed"
     assert recorded["exit_code"] == 1
     assert recorded["captures"] == []
-    assert "the job ended with 1: " in recorded["error"]
+    assert "the job ended with exit code 1: " in recorded["error"]
     assert len((tmp_path / "out" / "metrics.jsonl").read_text(encoding="utf-8").splitlines()) == 1
 
 

@@ -41,8 +41,9 @@ class DiskGuard:
         free = _free(folder)
         if free is not None and free < needed:
             basis = "" if known is None else f", as the largest so far had {_mib(known)} per rank"
+            ranks = "1 rank" if _ranks_here() == 1 else f"{_ranks_here()} ranks"
             self.problem = (
-                f"{what} is not captured: {folder} has {_mib(free)} free, but the {_ranks_here()} ranks here may need "
+                f"{what} is not captured: {folder} has {_mib(free)} free, but a capture of {ranks} may need "
                 f"{_mib(needed)}{basis}. Capturing is off from now on; the run continues. "
                 "Free some disk space, or set save_path"
             )
