@@ -45,7 +45,7 @@ export RLCOMPARE_VERL ?= $(CURDIR)/$(VERL)
 export RLCOMPARE_CI_SCHEMAS ?= $(CURDIR)/$(CI_SCHEMAS)
 export RLCOMPARE_AXE ?= $(CURDIR)/$(AXE)
 
-# Half of the slow tests run; the commit chooses which (tests/conftest.py). Without git, all run.
+# One in four of the slow tests runs; the commit chooses which (tests/conftest.py). Without git, all run.
 export RLCOMPARE_TESTS_TURN ?= $(shell git rev-parse --short=8 HEAD 2>/dev/null)
 
 # The tests start hundreds of processes: where nothing compiled is kept, each compiles all modules again (0.25 s).

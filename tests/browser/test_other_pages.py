@@ -73,6 +73,7 @@ def test_nothing_runs_nothing_is_loaded_and_nothing_overflows(visit: Visit) -> N
     assert visit.page.locator("main script, main img, main b").count() == 0
 
 
+@pytest.mark.slow
 def test_what_is_drawn_is_as_long_as_its_number(visit: Visit) -> None:
     """The bars of the phases have the widths of their parts; the points of the history their places."""
     page = visit.page

@@ -177,6 +177,7 @@ class TestElsewhere:
         assert outcome.code == 2
         assert "(ImportError: libhccl.so: cannot open shared object file)" in outcome.error
 
+    @pytest.mark.slow
     def test_what_is_parsed_needs_no_torch_npu(self, rlcompare: Command, samples: Path, tmp_path: Path) -> None:
         shutil.copytree(samples / "base", tmp_path / "base")
         outcome = rlcompare("analyse", tmp_path / "base")

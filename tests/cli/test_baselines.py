@@ -222,6 +222,7 @@ def test_damage_is_found(kept: Path, rlcompare: Command, tmp_path: Path) -> None
     assert rlcompare("diff", "-bp", "main", "-d", new).code == 0
 
 
+@pytest.mark.slow
 def test_a_manifest_of_somebody_who_computed_all_hashes_again(kept: Path, rlcompare: Command, tmp_path: Path) -> None:
     """Hashes that match are no reason for trust: what is unpacked and opened is still checked."""
     with duckdb.connect(str(tmp_path / "evil.duckdb")) as con:
@@ -326,6 +327,7 @@ def test_removed(kept: Path, rlcompare: Command, tmp_path: Path) -> None:
     assert len(manifest_of(kept)["versions"]) == 3
 
 
+@pytest.mark.slow
 def test_a_path_goes_first(kept: Path, rlcompare: Command, tmp_path: Path) -> None:
     new = run_of(tmp_path / "new")
     here = run_of(Path("main"), gen=0.5)
@@ -504,6 +506,7 @@ def test_a_place_that_cannot_be_written(repository: Path, rlcompare: Command, tm
     assert not list(tmp_path.glob("*.gz"))
 
 
+@pytest.mark.slow
 def test_git_ignores_it(repository: Path, rlcompare: Command, tmp_path: Path) -> None:
     Path(".gitignore").write_text("*.gz\n")
     result = rlcompare("baseline", "add", "main", run_of(tmp_path / "run"), *REASON)
@@ -523,6 +526,7 @@ def test_a_lock_is_waited_for_and_leaves_nothing(tmp_path: Path, monkeypatch: py
     assert list((tmp_path / "kept").iterdir()) == []
 
 
+@pytest.mark.slow
 def test_files_of_no_version_stay_where_nothing_can_be_locked(
     kept: Path, rlcompare: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -113,12 +113,14 @@ class TestDirectory:
 
 
 class TestKeys:
+    @pytest.mark.slow
     def test_used_again(self, samples: Path, tmp_path: Path, builds: list[str]) -> None:
         runs = find_runs(samples / "new")
         first = cached_stores(runs, directory=tmp_path)
         assert cached_stores(find_runs(samples / "new"), directory=tmp_path) == first
         assert builds == ["new"]
 
+    @pytest.mark.slow
     def test_wherever_the_input_lies(self, samples: Path, tmp_path: Path, builds: list[str]) -> None:
         shutil.copytree(samples / "new", tmp_path / "elsewhere" / "new")
         for folder in (samples, tmp_path / "elsewhere"):
@@ -194,6 +196,7 @@ class TestKeys:
         cached_stores(find_runs(samples / "new", ranks=frozenset({0})), directory=tmp_path)
         assert len(builds) == 2
 
+    @pytest.mark.slow
     def test_one_with_events_serves_without(self, samples: Path, tmp_path: Path, builds: list[str]) -> None:
         runs = find_runs(samples / "new")
         with_events = cached_stores(runs, directory=tmp_path, keep_events=True)
@@ -333,6 +336,7 @@ class TestBuilding:
         cached_stores(runs, directory=tmp_path, progress=lambda done, total, _: seen.append((done, total)))
         assert seen == [(done, 4) for done in range(5)]
 
+    @pytest.mark.slow
     def test_a_failure_leaves_nothing(self, samples: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         def fail(parts: RunParts, target: Path, **_options: object) -> None:
             raise InputError(parts.run.root, "broken", "Mend it")
@@ -359,6 +363,7 @@ class TestBuilding:
         assert len({tuple(result) for result in results}) == 1
         assert content(tmp_path) == [results[0][0]]
 
+    @pytest.mark.slow
     def test_temporary_stores_go(self, samples: Path) -> None:
         with open_stores(find_runs(samples / "new"), directory=None) as (store,):
             assert store.is_file()
@@ -369,6 +374,7 @@ class TestBuilding:
         with pytest.raises(UsageError, match="--cache-dir or --no-cache"):
             cached_stores(find_runs(samples / "new"), directory=tmp_path / "file" / "cache")
 
+    @pytest.mark.slow
     def test_private_to_the_user(self, samples: Path, tmp_path: Path) -> None:
         cached_stores(find_runs(samples / "new"), directory=tmp_path / "cache")
         assert (tmp_path / "cache").stat().st_mode & 0o077 == 0
@@ -387,12 +393,14 @@ class TestPruning:
         assert content(tmp_path) == [old]
         assert not fresh.exists()
 
+    @pytest.mark.slow
     def test_use_makes_young(self, samples: Path, tmp_path: Path) -> None:
         (store,) = cached_stores(find_runs(samples / "new"), directory=tmp_path)
         os.utime(store, (1, 1))
         cached_stores(find_runs(samples / "new"), directory=tmp_path)
         assert time.time() - store.stat().st_mtime < 60
 
+    @pytest.mark.slow
     def test_the_cap_holds_after_building(self, samples: Path, tmp_path: Path) -> None:
         old = put(tmp_path, f"old-{KEY}-events.duckdb", 1_000, 300)
         cached_stores(find_runs(samples / "new"), directory=tmp_path, max_bytes=1)
@@ -422,6 +430,7 @@ class TestPruning:
         prune_cache(tmp_path, 0)
         assert other.exists()
 
+    @pytest.mark.slow
     def test_a_folder_that_is_not_ours_is_left_alone(self, samples: Path, tmp_path: Path) -> None:
         likewise = put(tmp_path, f"mine-{KEY}.duckdb", 10, 10**6)
         (tmp_path / MARKER).unlink()
@@ -447,12 +456,14 @@ class TestCommand:
         monkeypatch.setenv("RLCOMPARE_CACHE_DIR", "/somewhere")
         assert rlcompare("cache", "path").out == "/somewhere\n"
 
+    @pytest.mark.slow
     def test_list(self, rlcompare: Command, filled: Path) -> None:
         (store,) = content(filled)
         lines = rlcompare("cache", "list", "--cache-dir", filled).out.splitlines()
         assert lines[0].endswith(store.name)
         assert "10,240.0 MiB" in lines[-1]
 
+    @pytest.mark.slow
     def test_prune(self, rlcompare: Command, filled: Path) -> None:
         assert "removed 0 stores" in rlcompare("cache", "prune", "--max-size", "1G", "--cache-dir", filled).out
         assert "removed 0 stores" in rlcompare("cache", "prune", "--cache-dir", filled).out

@@ -18,6 +18,7 @@ def metric(document: dict[str, object], name: str) -> dict[str, float]:
 
 
 class TestOutput:
+    @pytest.mark.slow
     def test_report_and_summary(self, rlcompare: Command, samples: Path) -> None:
         result = rlcompare("diff", "-d", samples / "new", "-bp", samples / "base")
 
@@ -39,11 +40,13 @@ class TestOutput:
         assert metric(document, "time.compute")["delta"] > 0
         assert not Path("rlcompare-out").exists()
 
+    @pytest.mark.slow
     def test_json_and_a_folder(self, rlcompare: Command, samples: Path) -> None:
         result = rlcompare("diff", "-d", samples / "new", "-bp", samples / "base", "--json", "-o", "here")
 
         assert json.loads(result.out) == json.loads(Path("here/diff.json").read_text())
 
+    @pytest.mark.slow
     def test_further_formats(self, rlcompare: Command, samples: Path) -> None:
         result = rlcompare(
             "diff", "-d", samples / "new", "-bp", samples / "base", "--format", "md,csv", "--output_path", "out"
@@ -62,12 +65,14 @@ class TestOutput:
         document = json.loads(result.out)
         assert (document["baseline"]["steps"], document["new"]["steps"]) == ([2], [3])
 
+    @pytest.mark.slow
     def test_labels(self, rlcompare: Command, samples: Path) -> None:
         result = rlcompare("diff", "-d", f"cann83={samples / 'new'}", "-bp", f"cann82={samples / 'base'}", "--json")
 
         document = json.loads(result.out)
         assert (document["baseline"]["label"], document["new"]["label"]) == ("cann82", "cann83")
 
+    @pytest.mark.slow
     def test_sides_of_the_same_name_are_told_apart(self, rlcompare: Command, samples: Path, tmp_path: Path) -> None:
         for side in ("a", "b"):
             (tmp_path / side).mkdir()
@@ -82,6 +87,7 @@ class TestOutput:
         document = json.loads(rlcompare("diff", "-d", samples / "new", "-bp", f"{samples / 'new'}/", "--json").out)
         assert [document[side]["label"] for side in ("baseline", "new")] == ["new (baseline)", "new (new)"]
 
+    @pytest.mark.slow
     def test_several_runs_a_side(self, rlcompare: Command, samples: Path) -> None:
         copy = Path("copy") / "base"  # another run of the same name
         shutil.copytree(samples / "new", copy)
@@ -136,6 +142,7 @@ class TestSelection:
         assert result.code == 0
         assert {row["delta"] for row in document["overall"] if row["delta"] is not None} == {0}
 
+    @pytest.mark.slow
     def test_database_and_text_give_the_same_times(self, rlcompare: Command, samples: Path) -> None:
         documents = [
             json.loads(
@@ -189,6 +196,7 @@ class TestSelection:
         assert [line.split()[3] for line in first] == [f"qq{number}:" for number in range(5)]
         assert last.endswith("--varied: neither side has 295 more of these keys")
 
+    @pytest.mark.slow
     def test_ranks(self, rlcompare: Command, samples: Path) -> None:
         result = rlcompare("diff", "-d", samples / "new", "-bp", samples / "base", "--rank", "1", "--json")
         assert [capture["rank"] for capture in json.loads(result.out)["new"]["captures"]] == [1]
@@ -274,6 +282,7 @@ class TestStores:
         assert result.code == 0
         assert not (tmp_path / "cache").exists()
 
+    @pytest.mark.slow
     def test_a_store_of_another_schema(self, rlcompare: Command, samples: Path) -> None:
         import duckdb
 
@@ -298,6 +307,7 @@ class TestStores:
         assert (result.code, "not an rlcompare store" in result.error) == (4, True)
 
 
+@pytest.mark.slow
 def test_ranks_alone_pair_anyway(rlcompare: Command, samples: Path) -> None:
     first, second = ranks_of(samples / "base")
     result = rlcompare("diff", "-d", second, "-bp", first, "--json")

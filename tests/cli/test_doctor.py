@@ -144,6 +144,7 @@ class TestImports:
         assert time.monotonic() - begin < 600, "it waited for the import to end"
 
 
+@pytest.mark.slow
 def test_on_this_machine(rlcompare: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WANDB_API_KEY", "do-not-print-this")
     shown = rlcompare("doctor")

@@ -19,6 +19,7 @@ def document(rlcompare: Command, samples: Path, tmp_path: Path) -> Path:
     return tmp_path / "out" / "diff.json"
 
 
+@pytest.mark.slow
 def test_a_cause_is_the_sum_of_its_rows(rlcompare: Command, document: Path) -> None:
     found = json.loads(document.read_bytes())
     for cause in found["causes"]:
@@ -48,6 +49,7 @@ def test_the_command_prints_the_rows_of_the_profile(rlcompare: Command, document
     assert {row["op_type"] for row in rows} == {"MatMulV2"}
 
 
+@pytest.mark.slow
 def test_a_metric_names_its_runs_query_and_files(rlcompare: Command, document: Path) -> None:
     result = rlcompare("explain", "time.step", document)
     assert result.code == 0
@@ -56,6 +58,7 @@ def test_a_metric_names_its_runs_query_and_files(rlcompare: Command, document: P
     assert "_ascend_pt" in result.out
 
 
+@pytest.mark.slow
 def test_what_is_not_there_is_a_usage_error(rlcompare: Command, document: Path, tmp_path: Path) -> None:
     result = rlcompare("explain", "99", document)
     assert (result.code, result.out) == (2, "")
@@ -78,6 +81,7 @@ def test_the_queries_it_names_exist() -> None:
         )
 
 
+@pytest.mark.slow
 def test_the_path_of_a_job_comes_from_its_own_query(rlcompare: Command, document: Path) -> None:
     lines = rlcompare("explain", "time.path", document).out.splitlines()
     assert "query     sql/compare/path_sample.sql, from table r_path of each run" in lines

@@ -48,6 +48,7 @@ def changes(secret: Path) -> dict[str, tuple[str, str]]:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", changes(Path()))
 def test_what_is_not_a_plain_table_is_refused(
     store: Path, tmp_path: Path, rlcompare: Command, samples: Path, change: str
@@ -72,6 +73,7 @@ def test_what_is_not_a_plain_table_is_refused(
         library.load(store, quiet=True)
 
 
+@pytest.mark.slow
 def test_a_macro_never_takes_the_place_of_a_function(store: Path, rlcompare: Command) -> None:
     with duckdb.connect(str(store)) as con:
         con.execute("CREATE MACRO sum(x) AS 42")
@@ -98,6 +100,7 @@ def test_a_store_that_lacks_something_is_said_to(store: Path, rlcompare: Command
             assert (result.code, "is damaged or" in result.error) == (4, True), (change, command, result)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["memory", "temp", "store"])
 def test_its_name_does_not_matter(store: Path, rlcompare: Command, name: str) -> None:
     replace_table(store, "meta", "CREATE VIEW meta AS SELECT 'schema_version' AS key, '4' AS value")
@@ -116,6 +119,7 @@ def test_a_store_in_a_folder_that_looks_like_a_pattern(store: Path, tmp_path: Pa
         assert "kernel" in run.tables
 
 
+@pytest.mark.slow
 def test_a_view_of_the_users_own_is_left_alone(store: Path, tmp_path: Path, rlcompare: Command) -> None:
     # GIVEN views under names that rlcompare does not use, one of which reads a file
     (tmp_path / "secret.txt").write_text(SECRET)

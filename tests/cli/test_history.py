@@ -83,6 +83,7 @@ def test_runs_are_added_once_and_shown(rlcompare: Command, runs: Path, tmp_path:
     assert HEADLINE in text.splitlines()[0]
 
 
+@pytest.mark.slow
 def test_the_values_are_those_of_a_diff(rlcompare: Command, runs: Path) -> None:
     """GIVEN two runs, the metrics of each are its sample in ``diff --json``, and a gate finds their environment."""
     document(rlcompare, "add", runs / "good")

@@ -208,6 +208,7 @@ class TestErrors:
         monkeypatch.setattr(cli, "main", interrupt)
         assert rlcompare("diff").code == 130
 
+    @pytest.mark.slow
     def test_a_closed_pipe_is_no_regression(self, samples: Path, tmp_path: Path) -> None:
         reader, writer = os.pipe()
         os.close(reader)

@@ -58,6 +58,7 @@ def test_without_its_line_it_is_no_profile(rlcompare: Command, logs: tuple[Path,
 
 @pytest.mark.usefixtures("registered")
 class TestWithItsLine:
+    @pytest.mark.slow
     def test_diff(self, rlcompare: Command, logs: tuple[Path, Path]) -> None:
         base, new = logs
         outcome = rlcompare("diff", "-d", new, "-bp", base, "--json")
@@ -70,6 +71,7 @@ class TestWithItsLine:
         # THEN kernels are compared, per rank and step
         assert kernels(document) == {"MatMul": (4.0, 6.0), "Softmax": (1.0, 1.0)}
 
+    @pytest.mark.slow
     def test_the_summary_names_the_slower_kernel(self, rlcompare: Command, logs: tuple[Path, Path]) -> None:
         outcome = rlcompare("diff", "-d", logs[1], "-bp", logs[0])
         assert outcome.code == 0
@@ -94,6 +96,7 @@ class TestWithItsLine:
         outcome = rlcompare("show", logs[1], "--step", "3")
         assert (outcome.code, outcome.error.endswith("has steps 1-2")) == (2, True)
 
+    @pytest.mark.slow
     def test_one_step(self, rlcompare: Command, logs: tuple[Path, Path]) -> None:
         outcome = rlcompare("diff", "-d", logs[1], "-bp", logs[0], "--step", "2", "--json")
         assert json.loads(outcome.out)["new"]["steps"] == [2]

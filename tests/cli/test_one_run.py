@@ -42,6 +42,7 @@ def rows(result: Outcome) -> list[dict[str, object]]:
 
 
 class TestIngest:
+    @pytest.mark.slow
     def test_keeps_every_kernel(self, store: Path, samples: Path) -> None:
         expected = 0
         for folder in ranks_of(samples / "new"):
@@ -80,6 +81,7 @@ class TestIngest:
         assert rlcompare("ingest", samples / "new", "-o", "thesis.duckdb", "--force").code == 0
         assert rlcompare("show", "thesis.duckdb").code == 0
 
+    @pytest.mark.slow
     def test_one_rank_and_step(self, rlcompare: Command, samples: Path) -> None:
         assert rlcompare("ingest", samples / "new", "-o", "part.duckdb", "--rank", "1", "--step", "3").code == 0
         query = "SELECT DISTINCT rank, step FROM kernel JOIN capture USING (capture) WHERE step IS NOT NULL"
@@ -157,11 +159,13 @@ class TestShow:
         assert max(map(len, kernels)) == 140
         assert {line.split()[-5] for line in kernels[1:]} >= {"7", "16", "11"}, "calls are whole"
 
+    @pytest.mark.slow
     def test_a_run_of_the_host_alone_shows_its_operators(self, rlcompare: Command, profiles: Path) -> None:
         shown = json.loads(rlcompare("show", profiles / "cpu-torch213-2rank" / "base", "--json").out)
         assert shown["kernels"] == []
         assert len(shown["operators"]) == 20 and shown["operators"][0]["host_self_ms"] > 0
 
+    @pytest.mark.slow
     def test_one_rank_and_step(self, rlcompare: Command, samples: Path) -> None:
         shown = json.loads(rlcompare("show", samples / "new", "--rank", "1", "--step", "3", "--json").out)
         assert [row["rank"] for row in shown["ranks"]] == ["rank 1"]
@@ -193,6 +197,7 @@ class TestShow:
         for row in shown:
             assert (row["device_self_ms"], row["calls"]) == pytest.approx(expected[row["operator"]])
 
+    @pytest.mark.slow
     def test_real_rank(self, rlcompare: Command, ascend_910b: Path) -> None:
         document = json.loads(rlcompare("show", ascend_910b / "db" / "level1" / "rank0_ascend_pt", "--json").out)
         (step,) = document["steps"]
@@ -256,6 +261,7 @@ class TestSql:
         (same,) = rows(rlcompare("sql", store, query, "--format", "json"))
         assert list(same.values())[:4] == ["=1+2", "+SUM(A1)", "-x", "@x"]
 
+    @pytest.mark.slow
     def test_raw_profile(self, rlcompare: Command, samples: Path) -> None:
         result = rlcompare("sql", samples / "new", "SELECT count(*) AS n FROM host_op", "--format", "json")
         assert rows(result)[0]["n"]
@@ -291,6 +297,7 @@ class TestSql:
         assert (result.code, result.out, "one at a time" in result.error) == (2, "", True)
         assert rlcompare("sql", store, "SELECT 1 AS a; -- the only one").code == 0
 
+    @pytest.mark.slow
     def test_without_a_device_it_says_why_there_is_no_kernel(
         self, rlcompare: Command, store: Path, profiles: Path
     ) -> None:
@@ -365,6 +372,7 @@ class TestSql:
     def test_without_a_run(self, rlcompare: Command) -> None:
         assert (rlcompare("sql").code, "RUN" in rlcompare("sql").error) == (2, True)
 
+    @pytest.mark.slow
     def test_a_store_without_events_says_so(self, rlcompare: Command, samples: Path, tmp_path: Path) -> None:
         rlcompare("show", samples / "new", "--cache-dir", tmp_path / "cache")
         (path,) = (tmp_path / "cache").glob("*.duckdb")

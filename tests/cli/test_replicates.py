@@ -83,6 +83,7 @@ def test_what_is_no_repetition_is_said_and_not_counted(rlcompare: Command, tmp_p
     assert "run_failed" in {finding["key"] for finding in document["quality"]}
 
 
+@pytest.mark.slow
 def test_a_run_of_both_sides_is_said(rlcompare: Command, tmp_path: Path) -> None:
     """An old artifact, or a wrong path: it would pass without a word."""
     for number in range(3):
@@ -99,6 +100,7 @@ def test_a_run_of_both_sides_is_said(rlcompare: Command, tmp_path: Path) -> None
     assert "has the same content as" in same.out
 
 
+@pytest.mark.slow
 def test_verdicts_do_not_count_them(rlcompare: Command, tmp_path: Path) -> None:
     # GIVEN a new side of which one run failed, and took twice as long until then
     for number in range(3):

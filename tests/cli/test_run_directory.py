@@ -414,6 +414,7 @@ class TestGate:
 
         assert rlcompare("gate", "-d", new, "-bp", write_metrics(tmp_path / "a.jsonl", **self.HEALTHY)).code == 1
 
+    @pytest.mark.slow
     def test_built_in(self, rlcompare: Command, tmp_path: Path) -> None:
         base = write_run(tmp_path / "a", **self.HEALTHY)
 

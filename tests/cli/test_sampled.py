@@ -46,6 +46,7 @@ def findings(document: dict[str, Any]) -> dict[str, tuple[str, str]]:
     }
 
 
+@pytest.mark.slow
 def test_a_sample_is_of_the_phase_that_it_says(rlcompare: Command, tmp_path: Path) -> None:
     base, new = sampled(tmp_path / "a", 30, 31), sampled(tmp_path / "b", 30, 31)
     found = document(rlcompare, new, base)
@@ -107,6 +108,7 @@ def test_ticks_of_an_npu_are_no_training_steps(rlcompare: Command, samples: Path
         assert found["steps"][0]["compute_ms"] > 0
 
 
+@pytest.mark.slow
 def test_the_side_says_that_its_steps_are_parts_of_one(rlcompare: Command, tmp_path: Path) -> None:
     base, new = sampled(tmp_path / "a", 30, 31), side(tmp_path / "b", None)
     lines = {line[:12].strip(): line for line in rlcompare("diff", "-d", new, "-bp", base).out.splitlines()}

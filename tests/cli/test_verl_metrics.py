@@ -231,6 +231,7 @@ class TestBesideAProfile:
         assert not {"profiled_unknown", "profile_longer"} & {finding["key"] for finding in document["quality"]}
         assert "not in the profile" in " ".join(outcome.out.split())
 
+    @pytest.mark.slow
     def test_a_profile_that_holds_more_than_the_step(self, rlcompare: Command, samples: Path, tmp_path: Path) -> None:
         profile = ranks_of(samples / "base")[0]
         shutil.copytree(profile, tmp_path / "job" / "4" / "e2e" / profile.name)

@@ -65,6 +65,7 @@ class TestShowEnds:
         (line,) = last_section(rlcompare("show", "traces").out)
         assert line == "Perfetto (ui.perfetto.dev) or chrome://tracing: open traces/rank0.json, and 1 more"
 
+    @pytest.mark.slow
     def test_with_the_report_of_an_export(self, rlcompare: Command) -> None:
         training_step(pids=(1, 2)).write(Path("x.sqlite"))
         (line,) = last_section(rlcompare("show", "x.sqlite").out)
@@ -72,6 +73,7 @@ class TestShowEnds:
         Path("x.nsys-rep").touch()
         assert last_section(rlcompare("show", "x.sqlite").out) == ["Nsight Systems: open x.nsys-rep"]
 
+    @pytest.mark.slow
     def test_with_nothing_where_nothing_opens_it(self, rlcompare: Command) -> None:
         write_run(Path("run"))
         assert TITLE not in rlcompare("show", "run").out
@@ -104,6 +106,7 @@ class TestMindStudioInsight:
         # THEN not a byte and no time of modification is another
         assert {name: content(Path(name)) for name in ("base", "new")} == before
 
+    @pytest.mark.slow
     def test_opens_none_of_our_files(self, rlcompare: Command, samples: Path) -> None:
         # GIVEN a run directory with everything that we put beside profile folders, reports included
         run = write_run(Path("run"))

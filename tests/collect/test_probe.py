@@ -281,6 +281,7 @@ def test_ticks_in_another_thread_than_the_scope_are_told(probed: Probed, capfd: 
     assert "had 0 ticks and 1 in threads other than the scope's" in capfd.readouterr().err
 
 
+@pytest.mark.slow
 def test_compiled_targets_and_compiled_callers(probed: Probed) -> None:
     source = """
         import torch

@@ -26,6 +26,7 @@ def test_each_query_gives_rows(store: Path) -> None:
             assert con.execute(query).fetchall(), query
 
 
+@pytest.mark.slow
 def test_the_page_is_current(store: Path) -> None:
     assert sql_reference.completed(PAGE, store) == PAGE, f"run {sql_reference.REGENERATE}"
 

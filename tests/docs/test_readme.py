@@ -6,6 +6,8 @@ import json
 import re
 from pathlib import Path
 
+import pytest
+
 from tests.cli.conftest import Command, rlcompare
 
 from .places import ROOT
@@ -51,6 +53,7 @@ def test_the_picture_of_the_report_is_small() -> None:
     assert picture.stat().st_size < 250_000
 
 
+@pytest.mark.slow
 def test_the_policy_lets_no_step_pass_that_takes_half_as_long_again(rlcompare: Command) -> None:
     """Training's own times are in seconds, those of a profile in ms."""
     block = re.search(r"```toml\n(.*?)```", GATE.read_text(encoding="utf-8"), re.DOTALL)

@@ -63,6 +63,7 @@ def test_every_schema_in_the_code_is_listed() -> None:
     assert found and not {number for number in found if f"format {number}\n" not in listed}
 
 
+@pytest.mark.slow
 def test_a_store_has_its_number(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     store = tmp_path / "run.duckdb"
     profile = ROOT / "golden" / "inputs" / "text_level1_new"

@@ -123,7 +123,7 @@ def rank_that_loses_overlap(job: Job) -> EditedJob:
     pairs = zip(_collectives(edit.baseline), _collectives(edit.profile), strict=True)
     found = _waited_for(job, late, edit.profile, [new.start - old.start for old, new in pairs], edit.ns)
     baseline = [edit.baseline if rank == late else profile for rank, profile in enumerate(job)]
-    return replace(found, texts=("lost cover",), baseline=baseline)
+    return replace(found, texts=("overlaps less with kernels",), baseline=baseline)
 
 
 def all_ranks_slower(job: Job) -> EditedJob:

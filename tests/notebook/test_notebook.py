@@ -97,6 +97,7 @@ class TestDiff:
             assert found == [{key: value for key, value in row.items() if value is not None} for row in rows], name
         assert list(comparison) == list(expected["sections"])
 
+    @pytest.mark.slow
     def test_headline_and_tables(self, comparison: rlcompare.Comparison) -> None:
         assert comparison.headline is not None
         assert (comparison.headline.metric, comparison.headline.baseline) == ("time.path", 9.0)
@@ -153,6 +154,7 @@ class TestDiff:
 
 
 class TestLoad:
+    @pytest.mark.slow
     def test_sections_are_those_of_show(self, run: rlcompare.Run, runs: Path) -> None:
         shown = json.loads(printed("show", runs / "new.sqlite", "--json", "-q"))
         assert {name: list(table) for name, table in run.items()} == shown

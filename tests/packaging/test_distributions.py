@@ -77,6 +77,7 @@ def _build(source: Path, target: Path, *, umask: int, **variables: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.slow
 def test_the_source_archive_builds_the_same_files(built: Built) -> None:
     """Byte by byte: so nothing in them tells where, when or by whom they were built, and the archive lacks nothing."""
     assert built.wheel.read_bytes() == built.wheel_again.read_bytes()

@@ -109,6 +109,7 @@ class TestWorkflow:
         assert jobs["try"]["strategy"]["matrix"]["python"] == list(PYTHONS)
         assert {"ubuntu-24.04", "ubuntu-24.04-arm"} < set(jobs["try"]["strategy"]["matrix"]["system"])
 
+    @pytest.mark.slow
     def test_the_build_can_be_repeated(self, workflow: dict[str, Any], checkout: Path) -> None:
         pytest.importorskip("hatchling", reason="hatchling is not installed (extra dev)")
         for name in ("Build", "The source archive gives the same wheel"):

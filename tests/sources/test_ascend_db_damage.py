@@ -71,6 +71,7 @@ def test_a_database_that_insight_opened_gives_the_same_numbers(profile: Path, tm
     assert listing(profile) == found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["ascend_pytorch_profiler_0.db", "analysis.db"])
 @pytest.mark.parametrize("versions", [b"\x03\x02", b"\x01\x02", b"\x02\x01", b"\x00\x00", b"\xff\xff"])
 def test_odd_versions_in_the_header_write_nothing(profile: Path, tmp_path: Path, name: str, versions: bytes) -> None:
@@ -84,6 +85,7 @@ def test_odd_versions_in_the_header_write_nothing(profile: Path, tmp_path: Path,
     assert listing(profile) == found
 
 
+@pytest.mark.slow
 def test_rows_that_are_still_in_the_write_ahead_log_count(profile: Path, tmp_path: Path) -> None:
     with closing(sqlite3.connect(database_of(profile))) as con:
         con.execute("PRAGMA journal_mode = WAL")
@@ -96,6 +98,7 @@ def test_rows_that_are_still_in_the_write_ahead_log_count(profile: Path, tmp_pat
     assert rows(store, "SELECT step FROM step ORDER BY step") == [(50,), (51,)]
 
 
+@pytest.mark.slow
 def test_a_log_counts_for_its_own_database_alone(ascend_910b: Path, tmp_path: Path) -> None:
     # GIVEN the ranks of a run, whose analysis.db were opened in other tools; only that of rank 0 still has a log
     folder = tmp_path / "run"
@@ -126,6 +129,7 @@ def test_a_truncated_database_names_the_file(profile: Path, tmp_path: Path) -> N
     assert list(tmp_path.glob("*.duckdb*")) == []
 
 
+@pytest.mark.slow
 def test_a_database_with_a_damaged_page_gives_what_is_left(profile: Path, tmp_path: Path) -> None:
     # GIVEN a database in which the pages of one table are overwritten
     path = database_of(profile)
@@ -158,6 +162,7 @@ def test_a_database_without_usable_tables(profile: Path, tmp_path: Path) -> None
         store_of(profile, tmp_path / "a.duckdb")
 
 
+@pytest.mark.slow
 def test_a_kernel_whose_text_is_unknown_still_counts(profile: Path, tmp_path: Path) -> None:
     with edited(profile) as con:
         first = "rowid = (SELECT min(rowid) FROM COMPUTE_TASK_INFO)"
@@ -167,6 +172,7 @@ def test_a_kernel_whose_text_is_unknown_still_counts(profile: Path, tmp_path: Pa
     assert "1 of 187 kernels refer to a string" in findings(store)["lost_names"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("value", ["CAST(x'ff00fe' AS TEXT)", "x'ff00fe'", "CAST(x'616263e4' AS TEXT)", "x'616263e4'"])
 def test_a_text_that_is_no_utf8_costs_that_text_alone(profile: Path, tmp_path: Path, value: str) -> None:
     with edited(profile) as con:
@@ -186,6 +192,7 @@ def test_an_empty_table_leaves_the_rest(profile: Path, tmp_path: Path) -> None:
     assert rows(store, "SELECT comm_ns, compute_ns FROM r_time") == [(102108100, 8903431)]
 
 
+@pytest.mark.slow
 def test_a_value_of_the_wrong_type_is_absent_and_its_neighbours_stay(profile: Path, tmp_path: Path) -> None:
     with edited(profile) as con:
         first = "globalTaskId = (SELECT min(globalTaskId) FROM COMPUTE_TASK_INFO)"
@@ -197,6 +204,7 @@ def test_a_value_of_the_wrong_type_is_absent_and_its_neighbours_stay(profile: Pa
     assert rows(store, "SELECT peak_reserved_bytes FROM r_memory WHERE component = 'PTA'") == [(1522532352,)]
 
 
+@pytest.mark.slow
 def test_hostile_and_huge_names_are_only_data(profile: Path, tmp_path: Path) -> None:
     hostile = "'; DROP TABLE kernel; --</script>\x1b[31m\n=cmd()"
     with edited(profile) as con:
@@ -209,6 +217,7 @@ def test_hostile_and_huge_names_are_only_data(profile: Path, tmp_path: Path) -> 
     assert "10,000 characters" in findings(store)["shortened_text"]
 
 
+@pytest.mark.slow
 def test_the_environment_dump_is_not_stored(profile: Path, tmp_path: Path) -> None:
     with edited(profile) as con:
         dump = '{"WANDB_API_KEY": "local-0123456789abcdef", "ASCEND_GLOBAL_LOG_LEVEL": "3"}'
@@ -244,6 +253,7 @@ ODD_VALUES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize("edit", ODD_VALUES.values(), ids=ODD_VALUES)
 def test_an_odd_value_costs_itself_alone(profile: Path, tmp_path: Path, edit: str) -> None:
@@ -258,6 +268,7 @@ def test_an_odd_value_costs_itself_alone(profile: Path, tmp_path: Path, edit: st
     assert "damaged_database" not in findings(store)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "edit",
     [
@@ -275,6 +286,7 @@ def test_an_odd_value_in_what_was_reported(profile: Path, tmp_path: Path, edit: 
     assert rows(store, "SELECT count(*) FROM reported_step_time") == [(1,)]
 
 
+@pytest.mark.slow
 def test_a_transfer_faster_than_any_link_has_no_size(profile: Path, tmp_path: Path) -> None:
     """Found by fuzzing: 1,000,000 MB more in a transfer of microseconds were 6,895,880 GB/s."""
     with closing(sqlite3.connect(profile / "ASCEND_PROFILER_OUTPUT" / "analysis.db")) as con:
@@ -285,6 +297,7 @@ def test_a_transfer_faster_than_any_link_has_no_size(profile: Path, tmp_path: Pa
     assert "damaged_value" in findings(store)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["ascend_pytorch_profiler_0.db", "analysis.db"])
 def test_a_column_whose_name_is_no_utf8_costs_that_table_at_most(profile: Path, tmp_path: Path, name: str) -> None:
     table = "NPU_MEM" if name != "analysis.db" else "StepTraceTime"
@@ -297,6 +310,7 @@ def test_a_column_whose_name_is_no_utf8_costs_that_table_at_most(profile: Path, 
     assert rows(store, "SELECT count(*) FROM kernel") == [(187,)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "tables", [["TASK"], ["TASK", "COMPUTE_TASK_INFO", "COMMUNICATION_OP", "COMMUNICATION_TASK_INFO"]]
 )
@@ -348,6 +362,7 @@ def test_memory_below_0_is_not_measured(profile: Path, tmp_path: Path) -> None:
     assert "below 0" in findings(store)["negative_memory"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "name"),
     [

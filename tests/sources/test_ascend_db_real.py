@@ -31,6 +31,7 @@ def case(
     return folder, store_of(folder, tmp_path_factory.mktemp("store") / "run.duckdb"), facts[name]
 
 
+@pytest.mark.slow
 def test_step_times_equal_analysis_db_to_the_nanosecond(case: tuple[Path, Path, dict[str, Any]]) -> None:
     # GIVEN the profiler's own step times, in microseconds
     folder, store, _ = case
@@ -129,6 +130,7 @@ def test_kernels_equal_msprof_analyze(case: tuple[Path, Path, dict[str, Any]], s
         assert ours[key] == (pytest.approx(microseconds, abs=0.0051), calls), key
 
 
+@pytest.mark.slow
 def test_chosen_steps_are_all_that_is_kept(ascend_910b: Path, tmp_path: Path) -> None:
     # GIVEN a database of three steps, a second apart
     database = tmp_path / "ascend_pytorch_profiler_0.db"

@@ -20,6 +20,7 @@ def database_of(folder: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_a_groups_members_are_its_key(tmp_path: Path) -> None:
     # GIVEN a database whose groups have names, and metadata that list their members
     (folder, _) = write_sample(
@@ -39,6 +40,7 @@ def test_a_groups_members_are_its_key(tmp_path: Path) -> None:
         assert rows(store, "SELECT DISTINCT group_key FROM r_collective") == [("0,1",)]
 
 
+@pytest.mark.slow
 def test_groups_that_take_turns_in_starting_keep_their_keys(tmp_path: Path) -> None:
     # GIVEN two groups without known members: one reduces and scatters, the other gathers
     (folder, _) = write_sample(SampleRun(steps=(1,), layers=1, decode_steps=1), tmp_path / "s")
@@ -62,6 +64,7 @@ def test_groups_that_take_turns_in_starting_keep_their_keys(tmp_path: Path) -> N
     assert len({key for _, key in keys[0]}) == 2
 
 
+@pytest.mark.slow
 def test_tasks_of_collectives_are_no_copies_even_if_their_table_is_lost(tmp_path: Path) -> None:
     (folder, _) = write_sample(SampleRun(steps=(1,), layers=1, decode_steps=1), tmp_path / "s")
     copies = rows(store_of(folder, tmp_path / "a.duckdb"), "SELECT count(*), sum(end_ns - start_ns) FROM copy")
@@ -94,6 +97,7 @@ def test_ranges_on_streams_are_the_collectives_of_a_profile_without_any(tmp_path
     assert rows(store, "SELECT comm_ns, compute_ns FROM r_time") == [(500, None)]
 
 
+@pytest.mark.slow
 def test_tasks_outside_all_steps_are_said(tmp_path: Path) -> None:
     (folder, _) = write_sample(SampleRun(steps=(1, 2), layers=1, decode_steps=1), tmp_path / "s")
     with closing(sqlite3.connect(database_of(folder))) as con:
@@ -107,6 +111,7 @@ def test_tasks_outside_all_steps_are_said(tmp_path: Path) -> None:
     assert f"{outside} device tasks" in message
 
 
+@pytest.mark.slow
 def test_no_notification_is_transfer(tmp_path: Path) -> None:
     """An operator of 100 ns waits from 0 to 30, tells its peer from 40 to 60, and moves data from 50 to 90."""
     # GIVEN a database in which only these are tasks of the first collective
@@ -138,6 +143,7 @@ def test_no_notification_is_transfer(tmp_path: Path) -> None:
     assert {name for (name,) in rows(store, f"{names} WHERE c.end_ns - c.start_ns = 100")} == set(parts)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("prefer", ["db", "text"])
 def test_steps_between_chosen_ones_do_not_count(tmp_path: Path, prefer: str) -> None:
     # GIVEN three steps, with much memory in the second (the database has it)
@@ -170,6 +176,7 @@ def test_steps_between_chosen_ones_do_not_count(tmp_path: Path, prefer: str) -> 
         assert rows(store_with(1, 3), peak)[0][0] < rows(store_with(1, 2, 3), peak)[0][0] == 10**12
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "number", "expected"),
     [("localhost.localdomain", 2**60 + 1, f"localhost.localdomain {2**60 + 1}"), ("node-7", 5, "node-7")],

@@ -296,6 +296,7 @@ def test_a_trace_of_any_form_gives_its_complete_events(
     assert before == []
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=40)
 @given(cut=st.integers(1, len(SOUND_TRACE) - 1))
 def test_a_trace_cut_anywhere_gives_what_stands_before(tmp_path_factory: pytest.TempPathFactory, cut: int) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.sources.text_files import (
     HARDWARE,
     read,
@@ -221,6 +223,7 @@ def test_counters_of_cache_and_ai_cpu_find_their_kernel(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_units_that_worked_are_told_by_any_set_of_counters(tmp_path: Path) -> None:
     """PipeUtilization; ArithmeticUtilization, whose types of number add up; L2Cache; 910A, without prefixes."""
     at = "Task ID,Stream ID,Name,Start Time(us),Duration(us)"

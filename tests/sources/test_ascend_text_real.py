@@ -79,6 +79,7 @@ def test_step_times_equal_step_trace_time(case: Case) -> None:
     assert_step_time_as_reported(case)
 
 
+@pytest.mark.slow
 def test_step_times_come_from_kernel_details_alone(pipeline: dict[int, Case]) -> None:
     # GIVEN ranks 0 and 2 without trace_view.json
     # THEN the step times still are the profiler's

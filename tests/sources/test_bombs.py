@@ -50,6 +50,7 @@ def test_a_trace_that_compresses_well_is_read(tmp_path: Path) -> None:
     assert b"".join(Blocks(path)) == EVENTS + b" " * 4 * 2**20 + b"]}"
 
 
+@pytest.mark.slow
 def test_gigabytes_of_nul_bytes_count_as_a_few(tmp_path: Path) -> None:
     """What a file system that failed leaves behind a file."""
     path = tmp_path / "trace.json"

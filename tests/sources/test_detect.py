@@ -638,6 +638,7 @@ class TestSturdiness:
         assert ranks(run) == [4]  # from the database's name
         assert keys(run) <= {"damaged_json"}
 
+    @pytest.mark.slow
     @settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
     @given(
         info=st.dictionaries(

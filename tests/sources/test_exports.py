@@ -91,6 +91,7 @@ def said(store: Path) -> list[str]:
     return [text for (text,) in rows(store, "SELECT message FROM finding WHERE key LIKE '%export'")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["json", "json.gz", "raw.json.gz"])
 def test_torchs_timeline_tells_the_bytes_of_parameters_and_optimizer(
     sample: Path, torchs_own: Path, tmp_path: Path, form: str
@@ -108,6 +109,7 @@ def test_torchs_timeline_tells_the_bytes_of_parameters_and_optimizer(
     assert [peak for peak, _ in made.values()] == [max(point[1 + place] for point in sizes) for place in range(8)]
 
 
+@pytest.mark.slow
 def test_a_mean_is_over_time(sample: Path, tmp_path: Path) -> None:
     """100 bytes all the time; 50 bytes for one of three microseconds; the last size holds for no time."""
     size = [0, 100, 0, 0, 0, 0, 0, 0, 0]
@@ -121,6 +123,7 @@ def test_a_mean_is_over_time(sample: Path, tmp_path: Path) -> None:
         assert (made["parameter"], made["input"], made["unknown"]) == ((100, 100), (50, 17), (0, 0))
 
 
+@pytest.mark.slow
 def test_a_negative_size_is_left_out(sample: Path, tmp_path: Path) -> None:
     size = [0, 100, 0, 0, 0, 0, 0, 0, 0]
     damaged = [0, 100, 0, -50, 0, 0, 0, 0, 0]
@@ -144,6 +147,7 @@ def test_beside_torchs_one_trace_they_are_its(torchs_own: Path, tmp_path: Path) 
     assert [sorted(capture.files) for capture in captures] == [["trace"], ["trace"]]
 
 
+@pytest.mark.slow
 def test_torchs_stacks_are_summed_by_stack(sample: Path, torchs_own: Path, tmp_path: Path) -> None:
     lines = (torchs_own / "stacks.txt").read_text().splitlines()
     store = read(sample, tmp_path, {"stacks.txt": (torchs_own / "stacks.txt").read_bytes()})
@@ -157,6 +161,7 @@ def test_torchs_stacks_are_summed_by_stack(sample: Path, torchs_own: Path, tmp_p
     )
 
 
+@pytest.mark.slow
 def test_torch_npus_stacks_lose_what_is_of_one_machine(sample: Path, tmp_path: Path) -> None:
     """torch_npu leaves blanks in frames, and no line end behind the last (_stack_view_parser.py)."""
     packages = "/usr/lib/python3.11/site-packages"
@@ -182,6 +187,7 @@ def test_torch_npus_stacks_lose_what_is_of_one_machine(sample: Path, tmp_path: P
     ]
 
 
+@pytest.mark.slow
 def test_lines_that_are_no_stacks_are_counted(sample: Path, tmp_path: Path) -> None:
     content = b"a;b 5\nno number\nbad \xff;x 5\n" + b"y" * 3_000_000 + b" 5\na;\"c', d 4\r\na;b 99999999999999\na;b 6"
     store = read(sample, tmp_path, {"stacks.log": content})
@@ -238,6 +244,7 @@ def test_stacks_larger_than_a_gibibyte_are_left_out(sample: Path, tmp_path: Path
     assert message.startswith("stacks.log: it was left out: it is larger than 1 GiB")
 
 
+@pytest.mark.slow
 def test_of_several_the_readable_one_counts(sample: Path, tmp_path: Path) -> None:
     folder = beside(
         sample,
@@ -276,6 +283,7 @@ def known(sample: Path, tmp_path: Path) -> Diff:
     return compared(read(sample, tmp_path, old, "old"), read(sample, tmp_path, new, "new"))
 
 
+@pytest.mark.slow
 def test_a_diff_says_which_stacks_and_categories_grew(known: Diff) -> None:
     grown = found(known, "stacks", "h", callers="g < f")
     assert (grown["baseline"], grown["new"], grown["delta"]) == (0.12, 0.45, pytest.approx(0.33))
@@ -295,6 +303,7 @@ def test_a_diff_says_which_stacks_and_categories_grew(known: Diff) -> None:
     assert found(known, "memory_categories", "activation")["new_mean_bytes"] == 10.0
 
 
+@pytest.mark.slow
 def test_every_renderer_shows_them_and_frames_stay_text(known: Diff) -> None:
     from rlcompare.report.csv_files import csv_texts
     from rlcompare.report.html import render_html
@@ -311,6 +320,7 @@ def test_every_renderer_shows_them_and_frames_stay_text(known: Diff) -> None:
     assert {"stacks.csv", "memory_categories.csv"} <= csv_texts(known).keys()
 
 
+@pytest.mark.slow
 def test_a_side_without_exports_is_unknown_and_not_nought(sample: Path, tmp_path: Path) -> None:
     new = {"memory_timeline.json": timeline([5, 0, 0, 0, 0, 0, 0, 0]), "stacks.log": b"a;b 5"}
     diff = compared(read(sample, tmp_path, {}, "old"), read(sample, tmp_path, new, "new"))
@@ -319,6 +329,7 @@ def test_a_side_without_exports_is_unknown_and_not_nought(sample: Path, tmp_path
         assert (row["baseline"], row["delta"], row["presence"]) == (None, None, "new_only")
 
 
+@pytest.mark.slow
 def test_show_lists_what_takes_most(sample: Path, tmp_path: Path) -> None:
     import duckdb
 

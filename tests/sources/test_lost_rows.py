@@ -95,6 +95,7 @@ def without_names(con: sqlite3.Connection) -> None:
     con.execute("DELETE FROM COMPUTE_TASK_INFO WHERE rowid % 2 = 0")
 
 
+@pytest.mark.slow
 def test_kernels_that_only_task_has_keep_their_time(of: Callable[[str], Path], tmp_path: Path) -> None:
     # GIVEN a profile, and the same without every second row of COMPUTE_TASK_INFO
     profile = of(f"{DATABASE}_baseline")
@@ -119,6 +120,7 @@ def test_kernels_that_only_task_has_keep_their_time(of: Callable[[str], Path], t
     assert f"{calls - named} of {calls} kernels are in TASK, but not in COMPUTE_TASK_INFO" in lost(store)["lost_names"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("side", ["baseline", "new"])
 def test_kernels_without_rows_are_no_other_work(of: Callable[[str], Path], tmp_path: Path, side: str) -> None:
     # GIVEN two runs of which the new one is slower, and one of them lost rows
@@ -143,6 +145,7 @@ def test_kernels_without_rows_are_no_other_work(of: Callable[[str], Path], tmp_p
     assert of_sections.number(row[f"{side}_calls"])
 
 
+@pytest.mark.slow
 def test_kernels_without_a_task_are_said_to_be_left_out(of: Callable[[str], Path], tmp_path: Path) -> None:
     profiles = {name: of(f"{DATABASE}_{name}") for name in ("baseline", "new")}
     with edited(profiles["baseline"]) as con:
@@ -154,6 +157,7 @@ def test_kernels_without_a_task_are_said_to_be_left_out(of: Callable[[str], Path
     assert is_unexplained(compared(baseline, new))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("damage", "key"),
     [
@@ -174,6 +178,7 @@ def test_what_lost_its_text_is_no_other_work(of: Callable[[str], Path], tmp_path
     assert is_unexplained(compared(store_of(INPUTS / f"{DATABASE}_baseline", tmp_path / "baseline.duckdb"), store))
 
 
+@pytest.mark.slow
 def test_a_rare_text_that_is_missing_leaves_the_causes(of: Callable[[str], Path], tmp_path: Path) -> None:
     """1 of 1,000 kernels is no reason to explain nothing."""
     profile = of(f"{DATABASE}_new")
@@ -195,6 +200,7 @@ def test_a_rare_text_that_is_missing_leaves_the_causes(of: Callable[[str], Path]
     assert rows(store, "SELECT count(*) FROM finding WHERE key = 'unknown_string'") == [(1,)]
 
 
+@pytest.mark.slow
 def test_kernels_without_a_device_ran_on_the_only_one(of: Callable[[str], Path], tmp_path: Path) -> None:
     profile = of(f"{DATABASE}_baseline")
     before = rows(store_of(profile, tmp_path / "a.duckdb"), TIMES)
@@ -208,6 +214,7 @@ def test_kernels_without_a_device_ran_on_the_only_one(of: Callable[[str], Path],
     assert "or no device, and were left out" in lost(store_of(profile, tmp_path / "c.duckdb"))["lost_kernels"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", ["DELETE FROM COMMUNICATION_OP", "UPDATE COMMUNICATION_OP SET endNs = 'late'"])
 def test_collectives_that_only_have_tasks_keep_their_time(
     of: Callable[[str], Path], tmp_path: Path, damage: str
@@ -223,6 +230,7 @@ def test_collectives_that_only_have_tasks_keep_their_time(
     assert is_unexplained(compared(store, store_of(INPUTS / f"{DATABASE}_new", tmp_path / "new.duckdb")))
 
 
+@pytest.mark.slow
 def test_no_real_profile_lost_rows(profiles: Path, tmp_path: Path) -> None:
     folders = {
         path.parent for name in ("kernel_details.csv", "ascend_pytorch_profiler_*.db") for path in profiles.rglob(name)
@@ -236,6 +244,7 @@ def test_no_real_profile_lost_rows(profiles: Path, tmp_path: Path) -> None:
 # --- text files -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", [cut, lambda profile: round_starts(profile, 3)], ids=["cut", "starts"])
 def test_kernels_that_only_the_trace_has_keep_their_time(
     of: Callable[[str], Path], tmp_path: Path, damage: Callable[[Path], None]
@@ -255,6 +264,7 @@ def test_kernels_that_only_the_trace_has_keep_their_time(
     assert is_unexplained(compared(store, store_of(INPUTS / f"{TEXT}_new", tmp_path / "new.duckdb")))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("cells", "is_lost"), [({"Name": "", "Type": ""}, True), ({"Name": ""}, False)])
 def test_kernels_of_neither_name_nor_type_are_no_other_work(
     of: Callable[[str], Path], tmp_path: Path, cells: dict[str, str], is_lost: bool
@@ -267,6 +277,7 @@ def test_kernels_of_neither_name_nor_type_are_no_other_work(
     assert is_unexplained(diff) if is_lost else diff.causes
 
 
+@pytest.mark.slow
 def test_kernels_that_only_the_sums_count_are_said_to_be_missing(of: Callable[[str], Path], tmp_path: Path) -> None:
     profile = of(f"{TEXT}_baseline")
     without_trace(profile)
@@ -277,6 +288,7 @@ def test_kernels_that_only_the_sums_count_are_said_to_be_missing(of: Callable[[s
     assert f"op_statistic.csv counts {rows(whole, CALLS)[0][0]}" in lost(store)["lost_kernels"]
 
 
+@pytest.mark.slow
 def test_a_call_without_a_time_is_not_in_the_time_per_call(of: Callable[[str], Path], tmp_path: Path) -> None:
     # GIVEN a profile without a trace, in which every third kernel has no start
     profile = of(f"{TEXT}_baseline")
@@ -294,6 +306,7 @@ def test_a_call_without_a_time_is_not_in_the_time_per_call(of: Callable[[str], P
     assert is_unexplained(compared(store, store_of(INPUTS / f"{TEXT}_new", tmp_path / "new.duckdb")))
 
 
+@pytest.mark.slow
 def test_where_no_kernel_has_a_time_the_sums_count(of: Callable[[str], Path], tmp_path: Path) -> None:
     profile = of(f"{TEXT}_baseline")
     without_trace(profile)
@@ -316,6 +329,7 @@ def kernels_of_a_trace(*, broken: int = 0, wrong: float = -5.0) -> list[torch_tr
     return events
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wrong", [pytest.param(-5.0, id="duration"), pytest.param(9e13, id="start, in 2 years")])
 def test_kernels_of_a_torch_trace_without_a_usable_time_are_not_less_work(tmp_path: Path, wrong: float) -> None:
     sides = []
@@ -330,6 +344,7 @@ def test_kernels_of_a_torch_trace_without_a_usable_time_are_not_less_work(tmp_pa
     assert lost(sides[0]) == {}
 
 
+@pytest.mark.slow
 def test_the_rest_of_a_cut_trace_is_not_less_work(tmp_path: Path) -> None:
     whole = json.dumps(torch_traces.trace(*kernels_of_a_trace()))
     sides = []
@@ -339,6 +354,7 @@ def test_the_rest_of_a_cut_trace_is_not_less_work(tmp_path: Path) -> None:
     assert is_unexplained(compared(*sides))
 
 
+@pytest.mark.slow
 def test_kernels_of_nsys_without_a_usable_time_are_not_less_work(tmp_path: Path) -> None:
     sides = []
     for name, length in (("sound", 400_000), ("broken", -1)):

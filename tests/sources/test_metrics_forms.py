@@ -782,6 +782,7 @@ class TestOneRunInSeveralFiles:
 
         assert [capture.step_hint for capture in run.captures] == [2]
 
+    @pytest.mark.slow
     def test_where_nothing_says_it_the_reader_is_told(self, tmp_path: Path, ascend_910b: Path) -> None:
         profile = next(path for path in sorted(ascend_910b.rglob("*_ascend_pt")) if path.is_dir())
         shutil.copytree(profile, tmp_path / "job" / "train" / profile.name)

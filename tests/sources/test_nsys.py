@@ -341,6 +341,7 @@ class TestClocks:
         store = store_of(tmp_path / "run", tmp_path / "x.duckdb")
         assert rows(store, "SELECT CAST(sum(ns) AS BIGINT) FROM r_path GROUP BY step") == [(9 * MS,)] * 2
 
+    @pytest.mark.slow
     def test_windows_of_a_rank_are_on_no_path(self, tmp_path: Path) -> None:
         # GIVEN two files of each rank, whose times overlap because both count from the start of their session
         self._write(tmp_path / "run", 0)

@@ -36,6 +36,7 @@ def expected(ascend_910b: Path, tmp_path_factory: pytest.TempPathFactory) -> lis
     return rows(store_of(profile, tmp_path_factory.mktemp("plain") / "s.duckdb", prefer="text"), FACTS)
 
 
+@pytest.mark.slow
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", NAMES)
 def test_a_folder_that_looks_like_a_pattern_has_its_own_files(
@@ -51,6 +52,7 @@ def test_a_folder_that_looks_like_a_pattern_has_its_own_files(
     assert rows(store, FACTS) == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["run[12]", "lr=0.1,name=[1]"])
 def test_databases_traces_and_snapshots_in_such_a_folder(
     profiles: Path, ascend_910b: Path, tmp_path: Path, name: str

@@ -94,6 +94,7 @@ def test_large_ones_end(
     assert code in (0, 2, 4), capfd.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_value_of_any_length(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """A computed column takes no place in the file."""
     path = tmp_path / "trackio.db"

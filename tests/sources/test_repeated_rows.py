@@ -7,12 +7,15 @@ import json
 import shutil
 from pathlib import Path
 
+import pytest
+
 from tests.stores import rows, store_of
 
 FACTS = "SELECT sum(compute_ns), sum(exposed_comm_ns), sum(free_ns), sum(device_span_ns), sum(kernels) FROM r_time"
 SAID = "SELECT count(*) FROM finding WHERE key = 'repeated_rows'"
 
 
+@pytest.mark.slow
 def test_rows_of_kernel_details(ascend_910b: Path, tmp_path: Path) -> None:
     # GIVEN kernel_details.csv with all of its rows twice, as when two files were put together
     profile = tmp_path / "p_ascend_pt"
@@ -27,6 +30,7 @@ def test_rows_of_kernel_details(ascend_910b: Path, tmp_path: Path) -> None:
     assert rows(store, SAID) == [(1,)]
 
 
+@pytest.mark.slow
 def test_events_of_a_trace(profiles: Path, tmp_path: Path) -> None:
     # GIVEN a trace of a GPU with each kernel twice
     (trace, *_) = sorted((profiles / "gpu-inference-graph-dev").glob("*.json.gz"))

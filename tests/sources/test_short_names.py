@@ -79,6 +79,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return store_of(profile(folder / "run", NAMES // 2), folder / "run.duckdb")
 
 
+@pytest.mark.slow
 def test_each_name_is_told_from_the_others(cut: Path) -> None:
     long = "starts_with(name, 'void kernel<')"
     found = rows(
@@ -108,6 +109,7 @@ def test_no_part_of_a_secret_is_left(cut: Path) -> None:
         assert SECRET[8 : 8 + length].encode() not in content
 
 
+@pytest.mark.slow
 def test_few_long_names_stay_whole(whole: Path) -> None:
     long = "SELECT max(length(name)) FROM kernel WHERE starts_with(name, 'void kernel<')"
     assert rows(whole, long) == [(len(name_of(NAMES // 2 - 1)),)]

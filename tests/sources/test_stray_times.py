@@ -14,6 +14,7 @@ DAY_NS = 86_400_000_000_000
 TIMES = "SELECT step, device_span_ns, compute_ns, step_ns FROM r_time ORDER BY step"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("days", [8, 12_000])
 def test_a_kernel_and_a_step_weeks_away_are_left_out(tmp_path: Path, days: int) -> None:
     sound = rows(store_of(training_step().write(tmp_path / "sound.sqlite"), tmp_path / "sound.duckdb"), TIMES)
@@ -54,6 +55,7 @@ def stored(export: Export, tmp_path: Path, name: str) -> Path:
     return store_of(export.write(tmp_path / f"{name}.sqlite"), tmp_path / f"{name}.duckdb")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("start", "end"),
     [
@@ -76,6 +78,7 @@ def test_a_step_that_is_marked_twice_has_the_time_of_one_mark(tmp_path: Path, st
         assert "step 0 has several marks that are apart" in said_of_times(store)[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("start", "end", "counts"), [(-1000, 30, False), (13, 500, False), (20, 500, True)])
 def test_of_marks_that_overlap_the_longer_is_wrong(tmp_path: Path, start: int, end: int, counts: bool) -> None:
     # GIVEN a third step, whose mark begins a second too early, or within another step, or after it
@@ -102,6 +105,7 @@ def test_steps_that_touch_are_two_and_pieces_that_touch_are_one(tmp_path: Path) 
     assert said_of_times(store) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("hours", [1, 20])
 @pytest.mark.parametrize("place", ["first", "last"])
 def test_a_task_that_outlasts_its_stream_or_the_recording_is_left_out(tmp_path: Path, place: str, hours: int) -> None:
@@ -140,6 +144,7 @@ def test_tasks_that_hold_their_parts_are_kept(tmp_path: Path) -> None:
     assert said_of_times(store) == []
 
 
+@pytest.mark.slow
 def test_a_long_kernel_after_little_work_on_the_host_is_kept(tmp_path: Path) -> None:
     # GIVEN a benchmark of one kernel: 20 µs on the host, 0.9 s on the device, as the call that waits for it says
     export = Export()
@@ -183,6 +188,7 @@ def day_later() -> Export:
 KERNELS = "SELECT count(*) FROM kernel"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unlaunched", [False, True])
 @pytest.mark.parametrize(
     ("seconds", "words"), [(-3600, "3600.002 s before"), (-2, "2.002 s before"), (5, "4.982 s after")]
@@ -203,6 +209,7 @@ def test_a_kernel_long_before_or_after_all_else_is_left_out(
     assert f"(1; the farthest is void lone<bf16>, {words} them)" in message
 
 
+@pytest.mark.slow
 def test_kernels_on_both_sides_are_left_out(tmp_path: Path) -> None:
     export = day_later()
     for hours in (-3, 2):

@@ -118,12 +118,14 @@ SPACES = b" " * (260 << 20)
 """More than a snapshot may have whose end does not show that it is complete."""
 
 
+@pytest.mark.slow
 def test_a_large_snapshot_is_read(tmp_path: Path) -> None:
     large = tmp_path / "memory.json"
     large.write_bytes(json.dumps(snapshot()).encode()[:-1] + SPACES + b"}\n")
     assert rows(store_of(large, tmp_path / "run.duckdb"), "SELECT count(*) FROM memory") == [(2,)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["cut.json", "bomb.json.gz"])
 def test_a_file_that_only_seems_large_takes_little_memory(tmp_path: Path, name: str) -> None:
     document = json.dumps(snapshot()).encode()[:-1] + SPACES

@@ -406,6 +406,7 @@ class TestFolders:
         (run,) = find_runs(write(tmp_path / "host_1.json.gz", content))
         assert run.captures[0].rank == 3
 
+    @pytest.mark.slow
     def test_verls_tree(self, tmp_path: Path) -> None:
         # GIVEN what verl's torch profiler leaves: one file per role, step and rank, and of the whole step
         for folder in ("rollout_generate", "actor_compute_log_prob", "e2e"):
@@ -432,6 +433,7 @@ class TestFolders:
             " GROUP BY 1 ORDER BY 1",
         ) == [("generate_sequences", 2), ("old_log_prob", 2)]
 
+    @pytest.mark.slow
     def test_an_environment_dump_is_not_stored(self, tmp_path: Path) -> None:
         dump = {"HF_TOKEN": SECRET, "PATH": "/usr/bin", "HOME": "/home/somebody"}
         for name, before, after in (("a", {"metadata": dump}, {}), ("b", {}, {"metadata": dump})):

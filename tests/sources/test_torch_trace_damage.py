@@ -215,6 +215,7 @@ def test_an_operator_that_outlasts_its_step_by_far(
     assert rows(store, f"SELECT count(*) FROM r_operator WHERE name = '{name}'") == [(1 - left,)]
 
 
+@pytest.mark.slow
 def test_a_step_without_operators_has_no_copies_either_where_none_were_recorded(tmp_path: Path) -> None:
     events = [mark("ProfilerStep#1", 100, 100), op("aten::add", 110, 20), mark("ProfilerStep#2", 200, 100)]
     store = store_of(write(tmp_path / "t.json", trace(*events)), tmp_path / "s.duckdb")
@@ -224,6 +225,7 @@ def test_a_step_without_operators_has_no_copies_either_where_none_were_recorded(
     assert diff.metric("time.idle") is None
 
 
+@pytest.mark.slow
 def test_modules_and_operators_without_a_name(tmp_path: Path) -> None:
     """The sides differ in an operator, so their sequences are compared."""
     stores = []
@@ -236,6 +238,7 @@ def test_modules_and_operators_without_a_name(tmp_path: Path) -> None:
     assert {"aten::mul", "aten::div"} <= {row["name"] for row in rows_of}
 
 
+@pytest.mark.slow
 def test_a_sound_trace_is_whole_wherever_the_bytes_that_are_searched_for_its_end_begin(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

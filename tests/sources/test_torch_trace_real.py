@@ -76,6 +76,7 @@ def test_all_sets_are_there() -> None:
     assert SETS["cpu-torch213-2rank"] == 4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("vendor", "spilled"), [("h100", 436), ("mi300", 463)])
 def test_kernels_of_the_warm_up_belong_to_no_step(profiles: Path, tmp_path: Path, vendor: str, spilled: int) -> None:
     # GIVEN a trace whose window begins with kernels that the warm-up step launched
@@ -94,6 +95,7 @@ def test_kernels_of_the_warm_up_belong_to_no_step(profiles: Path, tmp_path: Path
     )
 
 
+@pytest.mark.slow
 def test_step_by_launch_not_by_time(profiles: Path, tmp_path: Path) -> None:
     (path,) = (profiles / "gpu-dlrm-8rank").glob("worker1_*")
     store = store_of(path, tmp_path / "run.duckdb")
@@ -107,6 +109,7 @@ def test_step_by_launch_not_by_time(profiles: Path, tmp_path: Path) -> None:
     assert (launched, by_time) == (246, 246 + 64)
 
 
+@pytest.mark.slow
 def test_ranks_that_take_turns_have_no_straggler(profiles: Path, tmp_path: Path) -> None:
     # GIVEN eight ranks that compute the same, rank 7 with the shortest span
     store = store_of(profiles / "gpu-dlrm-8rank", tmp_path / "run.duckdb", keep_events=False)
@@ -124,6 +127,7 @@ def test_ranks_that_take_turns_have_no_straggler(profiles: Path, tmp_path: Path)
     assert kinds == {"all_to_all": 5, "all_reduce": 3}
 
 
+@pytest.mark.slow
 def test_more_workers_of_a_data_loader_leave_the_device_less_free(profiles: Path, tmp_path: Path) -> None:
     stores = []
     for workers in (0, 4):
@@ -140,6 +144,7 @@ def test_more_workers_of_a_data_loader_leave_the_device_less_free(profiles: Path
     assert _change(diff, "time.step") < -15
 
 
+@pytest.mark.slow
 def test_host_alone_against_painting(profiles: Path, tmp_path: Path) -> None:
     # GIVEN a trace of the host alone
     path = next((profiles / "cpu-torch213-2rank/base").glob("rank1.*"))
@@ -167,6 +172,7 @@ def test_host_alone_against_painting(profiles: Path, tmp_path: Path) -> None:
         assert free == max(end for _, end in both) - min(start for start, _ in both) - _length(both)
 
 
+@pytest.mark.slow
 def test_phases_and_collectives_of_the_host_meet(profiles: Path, tmp_path: Path) -> None:
     stores = [
         store_of(profiles / "cpu-torch213-2rank" / side, tmp_path / f"{side}.duckdb", keep_events=False)

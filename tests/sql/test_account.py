@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import duckdb
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -286,6 +287,7 @@ def rows_of(line: Timeline) -> Iterator[tuple[str, dict[str, object]]]:
 # Each example is a batch of captures: what is planned for one of them serves them all.
 
 
+@pytest.mark.slow
 @settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(lines=st.lists(timelines(), min_size=4, max_size=8))
 def test_the_account_equals_painting(con: duckdb.DuckDBPyConnection, lines: list[Timeline]) -> None:

@@ -37,6 +37,7 @@ def counted(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[int, l
     return store_of(folder / "run", folder / "run.duckdb", keep_events=False), said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("steps", [(2,), (1, 3), (1, 2, 3)])
 def test_allocations_are_those_of_the_selected_steps(
     counted: tuple[Path, dict[int, list[tuple[int, int]]]], steps: tuple[int, ...]
@@ -49,6 +50,7 @@ def test_allocations_are_those_of_the_selected_steps(
     assert allocated(diff, "new") == pytest.approx(expected)
 
 
+@pytest.mark.slow
 def test_a_rank_with_fewer_steps_weighs_as_much(tmp_path: Path) -> None:
     """Of rank 1 only step 2 is compared with all steps of rank 0: each rank is divided by its own steps."""
     write_sample(SampleRun(ranks=(0,), steps=(1, 2, 3), layers=2, decode_steps=2), tmp_path / "run")

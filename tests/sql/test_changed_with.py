@@ -77,6 +77,7 @@ class TestCounters:
         assert first.what == "operator_slower"
         assert first.facts == ()
 
+    @pytest.mark.slow
     def test_other_inputs_are_not_compared(self, tmp_path: Path) -> None:
         """A mean over other inputs says nothing of a kernel."""
         old = [counted(100 * MS, load=0.2, shapes="8,8"), counted(20 * MS, load=0.9, shapes="9,9")]

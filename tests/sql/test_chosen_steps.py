@@ -40,6 +40,7 @@ def results(con: duckdb.DuckDBPyConnection, steps: list[int] | None) -> list[Any
     return [con.execute(query).fetchall() for query in queries]
 
 
+@pytest.mark.slow
 def test_the_account_of_a_chosen_step_holds_all_that_runs_in_its_time(chosen: duckdb.DuckDBPyConnection) -> None:
     account, times, ((_, _, key, message),), kernels = results(chosen, None)
     assert {(phase, kind): ns for _, _, phase, kind, _, ns in account if kind == "compute"} == {

@@ -225,6 +225,7 @@ def test_without_types_and_shapes_the_operator_is_found_by_name(sampled: Sampled
     assert "MatMul" in first.row
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("alone", ["baseline", "new"])
 def test_where_one_side_alone_recorded_the_host_idle_time_is_not_divided(sampled: Sampled, alone: str) -> None:
     """The device waits 4 ms longer. One side has no framework operators."""
@@ -275,6 +276,7 @@ def causes(baseline: RollupStore, new: RollupStore) -> Diff:
     return compared(baseline.done(), new.done())
 
 
+@pytest.mark.slow
 def test_a_headline_that_hardly_moved_has_no_cause(tmp_path: Path) -> None:
     """0.9 % of 100 ms, however it came about; and 40 us, however large a part that is."""
     old, new = by_hand(tmp_path, "old", 100 * MS), by_hand(tmp_path, "new", 100_900_000)
@@ -317,6 +319,7 @@ def test_a_device_that_goes_on_after_the_step_is_judged_by_its_own_time(tmp_path
     assert [text.split(":")[0] for text in said] == ["Baseline", "New side"]
 
 
+@pytest.mark.slow
 def test_the_figures_of_a_phase_are_its_own(tmp_path: Path) -> None:
     """A kernel of 4 short calls in one phase and 4 long ones in another: those of the first get longer, or more."""
     cases = {"old": (4, 4), "slower": (4, 24), "more": (20, 20)}
@@ -419,6 +422,7 @@ def test_larger_inputs_are_told_from_slower_kernels(tmp_path: Path) -> None:
     assert found(diff, "kernels", "MatMul")["input_shapes"] == "*,64"
 
 
+@pytest.mark.slow
 def test_the_work_of_a_matrix_product_is_what_it_computes(tmp_path: Path) -> None:
     """Twice the rows of one input: 1.5 times the elements, and twice the operations in twice the time."""
     old, new = by_hand(tmp_path, "old", 10 * MS), by_hand(tmp_path, "new", 20 * MS)

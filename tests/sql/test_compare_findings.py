@@ -154,6 +154,7 @@ def with_steps(path: Path, *of_ranks: tuple[int, ...]) -> Path:
     return made.done()
 
 
+@pytest.mark.slow
 def test_ranks_that_hold_different_steps_call_for_caution(tmp_path: Path) -> None:
     even = with_steps(tmp_path / "even.duckdb", (1, 2), (1, 2))
     assert compared(even, even).quality == ()
@@ -172,6 +173,7 @@ def test_sides_that_hold_different_numbers_of_steps_call_for_caution(tmp_path: P
     assert (finding.key, finding.baseline, finding.new, finding.severity) == ("steps", "2", "1", "caution")
 
 
+@pytest.mark.slow
 def test_a_role_on_one_side_only_forbids_a_comparison_unless_declared(tmp_path: Path) -> None:
     old = RollupStore(tmp_path / "old.duckdb").capture(0, 0, role="actor", phase="update_actor").step(1).time(1, MS)
     new = RollupStore(tmp_path / "new.duckdb").capture(0, 0, role="actor", phase="update_actor").step(1).time(1, MS)
@@ -412,6 +414,7 @@ def test_a_change_in_the_steps_of_both_sides_has_a_cause(tmp_path: Path) -> None
     assert not [finding for finding in diff.quality if finding.key == "lone_steps"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("baseline", "new"), [((1, 2, 3), (2, 3)), ((2, 3), (1, 2, 3)), ((1, 2, 3), (2, 3, 4))])
 def test_marked_steps_that_one_side_lacks_are_not_compared(
     tmp_path: Path, baseline: tuple[int, ...], new: tuple[int, ...]

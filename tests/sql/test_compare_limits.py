@@ -334,6 +334,7 @@ def test_phases_are_unknown_if_a_timer_is_never_a_number(tmp_path: Path) -> None
     assert diff.causes == ()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("never", [{}, {"timing_s/gen": None}])
 def test_a_run_without_phases_beside_others_is_named(tmp_path: Path, never: dict[str, float | None]) -> None:
     step = {"timing_s/step": 30.0, "timing_s/gen": 20.0, "timing_s/update_actor": 10.0}

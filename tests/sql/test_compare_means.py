@@ -295,6 +295,7 @@ def test_the_account_sums_to_the_change_even_if_only_one_side_marks_its_steps(
     assert len(said) == len(free_rows)
 
 
+@pytest.mark.slow
 def test_times_per_step_of_an_unknown_number_of_steps_have_no_cause(tmp_path: Path) -> None:
     """Three marked steps of 10 ms, and their 30 ms without marks: nothing is known to have changed."""
     marked, bare = store(tmp_path, "marked").capture(), store(tmp_path, "bare").capture().step(0)
@@ -397,6 +398,7 @@ def test_tasks_outside_all_steps_do_not_count(tmp_path: Path) -> None:
     assert [row["name"] for row in compared(path, path).sections["kernels"].rows] == ["MatMul"]
 
 
+@pytest.mark.slow
 def test_a_side_against_itself_changes_nothing_and_is_the_same_each_time(tmp_path: Path) -> None:
     made = store(tmp_path, "self")
     for rank in range(7):

@@ -119,6 +119,7 @@ class TestOnPaper:
             "replica 1 rank 1": 7.0,
         }
 
+    @pytest.mark.slow
     def test_times_of_one_side_alone_are_no_speed(self, tmp_path: Path) -> None:
         """The captures of one phase hold no times on the device, as where its tasks were lost."""
         whole, cut, too = (
@@ -136,6 +137,7 @@ class TestOnPaper:
         assert diff.comparability.status == "comparable"
         assert "update_actor are unknown" in " ".join(one.message for one in diff.quality)
 
+    @pytest.mark.slow
     def test_a_phase_that_was_not_profiled_on_one_side_is_told_once(self, tmp_path: Path) -> None:
         """It is neither gone nor new."""
 
@@ -151,6 +153,7 @@ class TestOnPaper:
             causes = compared(baseline, new, varied=("captures",)).causes
             assert [cause.what for cause in causes if cause.row == "ref"] == ["one_side"]
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("folders", [False, True])
     def test_a_phase_that_not_every_step_has_is_not_called_new(self, tmp_path: Path, folders: bool) -> None:
         """Which steps were profiled may be why the other side has none. A phase of each step is new."""
@@ -184,6 +187,7 @@ class TestOnPaper:
             "Phase testing is gone: 30.00 ms per step.",
         ]
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         ("old", "new"),
         [
@@ -207,6 +211,7 @@ class TestOnPaper:
             assert diff.comparability.status == "not_comparable"
             assert diff.causes == () and diff.unexplained is not None and diff.unexplained.share == 1
 
+    @pytest.mark.slow
     def test_what_one_of_several_runs_lost_is_said(self, tmp_path: Path) -> None:
         """The times of one run are those of a part of its step, and so is the mean over all runs."""
         known: list[Held] = [("actor", "old_log_prob", 10), ("actor", "update_actor", 30)]
@@ -219,6 +224,7 @@ class TestOnPaper:
             (message,) = [one.message for one in diff.quality if one.key == "partly_measured"]
             assert "captures of actor update_actor are unknown" in message
 
+    @pytest.mark.slow
     def test_of_several_lost_phases_the_longest_comes_first(self, tmp_path: Path) -> None:
         known = {"old_log_prob": 10, "ref_log_prob": 40, "update_actor": 30, "values": 5}
         whole, cut = (
@@ -231,6 +237,7 @@ class TestOnPaper:
                 "ref_log_prob", "update_actor", "values",
             ]  # fmt: skip
 
+    @pytest.mark.slow
     def test_timers_of_a_phase_whose_tasks_were_lost_explain_the_step(self, tmp_path: Path) -> None:
         """Training timed it on both sides; the profile of one side does not hold it."""
         sides = []

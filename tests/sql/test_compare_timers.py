@@ -85,6 +85,7 @@ def test_what_adding_leaves_of_a_step_is_nought(tmp_path: Path) -> None:
     assert (row["baseline"], row["new"], row["delta"], row["ratio"]) == (0.0, 0.0, 0.0, None)
 
 
+@pytest.mark.slow
 def test_timers_that_overlap_leave_no_negative_time(tmp_path: Path) -> None:
     """30 s of timers in a step of 21 s, and in one of 30.25 s: the step grew, and no timer did."""
     old, new = logged(tmp_path / "old.duckdb", saves=False, rest=-9.0), logged(tmp_path / "new.duckdb", saves=False)

@@ -58,6 +58,7 @@ def stores(ascend_910b: Path, tmp_path_factory: pytest.TempPathFactory) -> list[
     return made
 
 
+@pytest.mark.slow
 def test_samples_are_read(stores: list[Path]) -> None:
     query = (
         "SELECT name, samples, mean, min, max FROM r_counter WHERE name SIMILAR TO '(hccs|pcie|roce).*' ORDER BY name"

@@ -157,6 +157,7 @@ class TestMatrixProducts:
 dimensions = st.integers(1, 3000)
 
 
+@pytest.mark.slow
 @given(
     dimensions,
     dimensions,
@@ -439,6 +440,7 @@ class TestSection:
         (row,) = compared(path, path).sections["efficiency"].rows
         assert row["new_peak_share"] == (None if tflops is None else pytest.approx(100 / tflops))
 
+    @pytest.mark.slow
     def test_the_clock_of_the_cycles_serves_where_none_was_sampled(self, tmp_path: Path) -> None:
         shares = []
         for name, sampled in (("sampled", 1_500.0), ("not_sampled", None)):

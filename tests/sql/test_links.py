@@ -27,6 +27,7 @@ def reported_bytes(folder: Path) -> dict[tuple[str, str], float]:
     return total
 
 
+@pytest.mark.slow
 def test_a_link_moves_what_its_rank_reports_and_is_not_shared_out(tmp_path: Path) -> None:
     # GIVEN two ranks and two steps, each rank with the links that begin at it
     write_sample(SampleRun(ranks=(0, 1), steps=(1, 2), layers=2, decode_steps=2), tmp_path / "both")
@@ -48,6 +49,7 @@ def test_a_link_moves_what_its_rank_reports_and_is_not_shared_out(tmp_path: Path
     assert found(diff, "links", "0→1")["delta"] == 0
 
 
+@pytest.mark.slow
 def test_groups_of_a_real_rank_are_kept_apart_under_global_ranks(profiles: Path, tmp_path: Path) -> None:
     # GIVEN communication_matrix.json of each rank, whose pairs are places in the group, and its groups' members
     root = profiles / "ascend-qwen3-pp2-2025q4"
@@ -87,6 +89,7 @@ def members_of(folder: Path) -> dict[str, list[int]]:
     return members
 
 
+@pytest.mark.slow
 def test_a_hash_meets_the_group_of_operators_with_its_last_digits(ascend_910b: Path, tmp_path: Path) -> None:
     """analysis.db calls the only group 17148521525495523210, its operators are hcom_allReduce__210_…"""
     folder = ascend_910b / "db" / "level1" / "rank0_ascend_pt"

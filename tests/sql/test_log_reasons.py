@@ -286,6 +286,7 @@ def test_a_step_with_more_work_is_no_hang(tmp_path: Path) -> None:
     assert not any("in the others" in cause.text for cause in causes)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("steps", [4, 5, 8])
 def test_short_logs_of_one_setting_have_no_cause(tmp_path: Path, steps: int) -> None:
     for seed in range(6):
@@ -460,6 +461,7 @@ def test_a_level_that_begins_late_is_no_luck(
     assert words in first_of(tmp_path, since(26, change)).text
 
 
+@pytest.mark.slow
 def test_a_level_that_begins_on_both_sides_hides_no_change(tmp_path: Path) -> None:
     """The reward takes 20 s more since step 26 on both sides, and 5 s more throughout on the new one."""
 
@@ -496,6 +498,7 @@ def test_a_phase_that_the_other_side_has_outside_of_its_steps_is_told_as_such(tm
     assert text.endswith("in 13 of 39 steps, as timing_s/step of the baseline does not include it.")
 
 
+@pytest.mark.slow
 def test_how_often_a_phase_runs_is_a_reason_if_it_explains_the_change(tmp_path: Path) -> None:
     """Each half of a log may have one checkpoint more than the other."""
 

@@ -44,6 +44,7 @@ def diffs(paths: tuple[Path, Path]) -> tuple[Diff, Diff]:
         return short, compared(*paths)
 
 
+@pytest.mark.slow
 def test_those_with_the_least_time_are_one_row(diffs: tuple[Diff, Diff]) -> None:
     short, whole = diffs
     for name in ("kernels", "kernel_types", "operators", "account", "msprof"):

@@ -44,6 +44,7 @@ def of_parts(paths: tuple[Path, Path], most: int) -> Diff:
         return compared(*paths)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("most", [1, 100, 161, 900])
 def test_parts_change_nothing(paths: tuple[Path, Path], most: int) -> None:
     assert of_parts(paths, most) == of_parts(paths, 10**6)

@@ -52,6 +52,7 @@ def painted(kernels: Intervals, collectives: Intervals, copies: Intervals) -> Pa
 # Each example is a batch of devices of one capture: what is planned for one of them serves them all.
 
 
+@pytest.mark.slow
 @settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(
     devices=st.lists(
@@ -79,6 +80,7 @@ def test_unions_equal_painting(
     assert all(compute + exposed + free == span for compute, _, exposed, _, span, free in found)
 
 
+@pytest.mark.slow
 @settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(
     devices=st.lists(st.tuples(st.lists(interval, min_size=1, max_size=12), intervals), min_size=4, max_size=8),
@@ -317,6 +319,7 @@ def test_nested_operators_have_parents_self_time_and_device_time(con: duckdb.Duc
     ]
 
 
+@pytest.mark.slow
 def test_a_capture_without_marks_is_the_step_of_its_folder_else_of_its_time_else_of_its_place(
     con: duckdb.DuckDBPyConnection,
 ) -> None:

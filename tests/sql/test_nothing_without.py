@@ -54,6 +54,7 @@ def empty(con: duckdb.DuckDBPyConnection, tables: tuple[str, ...]) -> None:
         con.execute(f'DELETE FROM store."{table}"' if table in stored else f'DELETE FROM "{table}"')
 
 
+@pytest.mark.slow
 def test_queries(con: duckdb.DuckDBPyConnection) -> None:
     with_rows = set()
     for name, tables in clauses("compare"):
@@ -113,6 +114,7 @@ def test_what_is_loaded(con: duckdb.DuckDBPyConnection) -> None:
     assert len(with_rows) > 12, f"{len(with_rows)}: the data is too poor to test this"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["verl_default_new", "text_level1_new", "trace of a CPU"])
 def test_stores_are_the_same_whatever_is_skipped(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     given = INPUTS / kind

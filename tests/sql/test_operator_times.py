@@ -59,6 +59,7 @@ def add(con: duckdb.DuckDBPyConnection, calls: list[Call]) -> None:
         )
 
 
+@pytest.mark.slow
 @settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(calls=nested())
 def test_times_equal_painting(con: duckdb.DuckDBPyConnection, calls: list[Call]) -> None:
@@ -87,6 +88,7 @@ def test_times_equal_painting(con: duckdb.DuckDBPyConnection, calls: list[Call])
         assert all_ns == sum(call.end - call.start for call in calls if call.name == name)
 
 
+@pytest.mark.slow
 @settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(spans=st.lists(st.tuples(st.integers(0, LENGTH), st.integers(0, LENGTH)).map(sorted), max_size=12))
 def test_no_call_has_more_time_of_its_own_than_it_lasts(con: duckdb.DuckDBPyConnection, spans: list[list[int]]) -> None:

@@ -83,6 +83,7 @@ def causes(*sides: Path) -> tuple[Diff, list[tuple[str, str]]]:
     return diff, [(cause.what, cause.text) for cause in diff.causes]
 
 
+@pytest.mark.slow
 def test_larger_inputs_are_named_and_the_workload_differs(tmp_path: Path) -> None:
     """The matrix product takes twice as long for twice the rows, and attention four times for twice the sequence."""
     sides = []
@@ -103,6 +104,7 @@ def test_larger_inputs_are_named_and_the_workload_differs(tmp_path: Path) -> Non
     assert delta is not None and delta.ratio is not None and delta.ratio > 1.5
 
 
+@pytest.mark.slow
 def test_calls_of_another_phase_make_no_operator_slower(tmp_path: Path) -> None:
     """fill_ is called three times more, in another phase and on far larger tensors: no call takes longer."""
     large = [("aten::fill_", [[4_000_000]], 7.0)] * 3
@@ -117,6 +119,7 @@ def test_calls_of_another_phase_make_no_operator_slower(tmp_path: Path) -> None:
     assert text == "aten::fill_ is called more often: 44 → 47 times per step, 21.00 ms more, added after aten::mm."
 
 
+@pytest.mark.slow
 def test_more_calls_in_one_phase_take_no_time_of_another(tmp_path: Path) -> None:
     """The forward pass runs again in backward, and forward itself is slower: each is told with its own time."""
     forward = [("aten::addmm", [[256], [512, 256], [256, 256]], 10.0)] * 4
@@ -133,6 +136,7 @@ def test_more_calls_in_one_phase_take_no_time_of_another(tmp_path: Path) -> None
     )
 
 
+@pytest.mark.slow
 def test_small_calls_that_come_to_large_ones_do_not_divide_the_work(tmp_path: Path) -> None:
     """A hundred small products in one phase: the other phase has as many calls, as large, as before."""
     large = [("aten::mm", [[512, 256], [256, 256]], 20.0), ("aten::mul", [[512, 256]], 5.0)]
@@ -146,6 +150,7 @@ def test_small_calls_that_come_to_large_ones_do_not_divide_the_work(tmp_path: Pa
     assert text.startswith("The work itself grew: 2 operators had more calls, 12 → 212 per step")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shaped", [True, False])
 @pytest.mark.parametrize("more", [4, 3])
 def test_calls_that_moved_to_where_they_take_longer_are_no_larger_inputs(
@@ -165,6 +170,7 @@ def test_calls_that_moved_to_where_they_take_longer_are_no_larger_inputs(
     assert found and not any("inputs per step" in text or "The work" in text for _, text in found), found
 
 
+@pytest.mark.slow
 def test_a_view_of_a_larger_tensor_is_no_more_work(tmp_path: Path) -> None:
     sides = [
         step(tmp_path / name, ("forward", [("aten::transpose", [[size, 256], [], []], ms)] * 3))

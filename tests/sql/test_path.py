@@ -257,6 +257,7 @@ def starts(con: duckdb.DuckDBPyConnection) -> tuple[set[tuple[object, ...]], set
     return {*con.execute(of_path).fetchall()}, {*con.execute(own).fetchall()}
 
 
+@pytest.mark.slow
 @settings(max_examples=4, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(given=st.lists(jobs(), min_size=10, max_size=16))
 def test_the_path_equals_walking_back(con: duckdb.DuckDBPyConnection, given: list[Job]) -> None:
@@ -287,6 +288,7 @@ def test_it_leads_over_the_ranks_that_are_waited_for(con: duckdb.DuckDBPyConnect
     }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("hosts", [("a", "b", "a"), ("a", "b", "c")])
 def test_clocks_of_several_machines_are_aligned(con: duckdb.DuckDBPyConnection, hosts: tuple[str, ...]) -> None:
     fill(con, [ONE])
@@ -318,6 +320,7 @@ def test_machines_that_never_met_have_no_path(
     assert bool(paths(con)) == expected
 
 
+@pytest.mark.slow
 def test_captures_of_one_step_each_have_a_path(con: duckdb.DuckDBPyConnection) -> None:
     """Between them the clock of rank 1 lost 500."""
     first, second = (
@@ -338,6 +341,7 @@ def test_captures_of_one_step_each_have_a_path(con: duckdb.DuckDBPyConnection) -
 UNKNOWN_CLOCKS = "INSERT INTO finding SELECT capture, 'info', 'unknown_epoch', '' FROM capture"
 
 
+@pytest.mark.slow
 def test_files_with_clocks_of_their_own_are_aligned_by_collectives(con: duckdb.DuckDBPyConnection) -> None:
     """The files of one machine do not say when their clocks began: that of rank 1 did so 60 later."""
     fill(con, [ONE])
@@ -383,6 +387,7 @@ def test_ranks_of_different_steps_have_no_path(con: duckdb.DuckDBPyConnection) -
     assert paths(con) == {}
 
 
+@pytest.mark.slow
 def test_ranks_without_a_name_of_their_machine_are_on_several_if_their_devices_have_one_number(
     con: duckdb.DuckDBPyConnection,
 ) -> None:

@@ -41,6 +41,7 @@ def account_of(store: Path) -> Counter[tuple[str, str, str]]:
     return found
 
 
+@pytest.mark.slow
 def test_real_ranks_have_the_times_of_their_accounts(shared: Path, tmp_path: Path) -> None:
     store = store_of(shared / "profiles" / "gpu-dlrm-8rank", tmp_path / "dlrm.duckdb")
     diff = compared(store, store)
@@ -115,6 +116,7 @@ def test_collectives_by_size_sum_to_their_section(shared: Path, tmp_path: Path) 
         assert len(expected) > 3 and dict(sums) == pytest.approx(dict(expected), rel=1e-4)
 
 
+@pytest.mark.slow
 def test_levels_of_memory_are_those_of_the_database_and_no_peak_is_lost(ascend_910b: Path, tmp_path: Path) -> None:
     profile = ascend_910b / "db" / "level1" / "rank0_ascend_pt"
     (database,) = profile.glob("*/ascend_pytorch_profiler_*.db")

@@ -92,6 +92,7 @@ def test_one_step_does_not_tell(tmp_path: Path) -> None:
     assert "if runs differ by 3 % (assumed)" in answer_of(diff, "").rest
 
 
+@pytest.mark.slow
 def test_timers_of_a_log_tell_of_a_phase_and_not_its_profiled_steps(tmp_path: Path) -> None:
     sides = []
     for side, values in enumerate((BASE, UNEVEN)):

@@ -101,6 +101,7 @@ def test_text_and_database_of_one_run_have_the_same_sequence(ascend_910b: Path, 
     assert len(found[0][0][5]) > 800
 
 
+@pytest.mark.slow
 def test_a_run_has_no_edits_against_itself(ascend_910b: Path, tmp_path: Path) -> None:
     path = store_of(ascend_910b / "db" / "level1" / "rank0_ascend_pt", tmp_path / "a.duckdb", keep_events=False)
     with Rollups(side("a", path), side("b", path), CompareOptions()) as rollups:
@@ -139,6 +140,7 @@ def decoder(path: Path, *, added: bool) -> Path:
     return store(path, *steps, *events)
 
 
+@pytest.mark.slow
 def test_forty_layers_with_an_operator_more_in_each(tmp_path: Path) -> None:
     old, new = decoder(tmp_path / "old", added=False), decoder(tmp_path / "new", added=True)
     with Rollups(side("old", old), side("new", new), CompareOptions()) as rollups:
@@ -161,6 +163,7 @@ def test_forty_layers_with_an_operator_more_in_each(tmp_path: Path) -> None:
     assert f"aten::clamp was removed {place}" in back.causes[0].text
 
 
+@pytest.mark.slow
 def test_kernels_of_operators_in_one_place_are_netted(tmp_path: Path) -> None:
     """A fused operator becomes three, launched by other operators; other operators come elsewhere at the same time."""
 

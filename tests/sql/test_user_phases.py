@@ -87,6 +87,7 @@ def test_what_is_a_phase_beside_them(con: duckdb.DuckDBPyConnection, extra: Span
     assert names(phases_of(con, in_steps(*LOOP, extra))) == expected
 
 
+@pytest.mark.slow
 def test_a_range_of_one_step_among_several_is_no_phase(con: duckdb.DuckDBPyConnection) -> None:
     loop = in_steps(("forward", 1, 10, 40), steps=4)
     assert names(phases_of(con, [*loop, ("save", 1, 90, 95)], steps=4)) == ["forward"]
@@ -156,6 +157,7 @@ def diff_with(
     return compared(*sides)
 
 
+@pytest.mark.slow
 def test_a_range_on_one_side_only_is_outside_of_the_phases(tmp_path: Path) -> None:
     """The mark may be new, and its work old."""
     before, after = {"forward": 10, "(outside)": 8}, {"forward": 12, "log": 3, "(outside)": 5}

@@ -175,6 +175,7 @@ def test_a_rank_without_the_collective_waits_for_nobody(path: Path) -> None:
 starts = st.lists(st.integers(0, 40), min_size=2, max_size=4)
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(st.lists(starts, min_size=1, max_size=3), st.integers(1, 30))
 def test_it_sums_to_what_is_exposed(

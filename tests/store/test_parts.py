@@ -120,6 +120,7 @@ def rows(store: Path, query: str) -> list[tuple[Any, ...]]:
         return con.execute(query).fetchall()
 
 
+@pytest.mark.slow
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize("keep_events", [False, True])
 @pytest.mark.parametrize(("captures", "workers"), [(1, 1), (2, 1), (2, 2), (1, 2)])
@@ -139,6 +140,7 @@ def test_the_tables_are_the_same_however_they_are_made(
     assert differing(together, apart) == []
 
 
+@pytest.mark.slow
 def test_text_profiles_are_the_same_in_any_batch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_sample(SampleRun(ranks=(0, 1), layers=1, decode_steps=1, export="text"), tmp_path / "run")
     together = built(one_run(tmp_path / "run"), tmp_path / "together.duckdb")
@@ -147,6 +149,7 @@ def test_text_profiles_are_the_same_in_any_batch(tmp_path: Path, monkeypatch: py
 
 
 class TestOnce:
+    @pytest.mark.slow
     def test_one_more_rank_is_one_more_part(self, profile: Path, tmp_path: Path) -> None:
         run = tmp_path / "run"
         shutil.copytree(profile, run)
@@ -160,6 +163,7 @@ class TestOnce:
         assert engine.ranks == [3]
         assert differing(store, built(one_run(run), tmp_path / "whole.duckdb")) == []
 
+    @pytest.mark.slow
     def test_an_interrupted_command_leaves_what_it_made(
         self, profile: Path, whole: Callable[[bool], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -174,6 +178,7 @@ class TestOnce:
         # What the store holds now is not kept twice.
         assert list((tmp_path / "cache" / "parts").glob("*.duckdb")) == []
 
+    @pytest.mark.slow
     def test_a_command_that_ends_when_a_pack_has_become_the_store(
         self, profile: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -190,6 +195,7 @@ class TestOnce:
         cached_stores([one_run(profile)], directory=tmp_path / "cache")
         assert not left.exists()
 
+    @pytest.mark.slow
     def test_a_part_serves_wherever_its_capture_lies_and_tells_its_own_path(
         self, profile: Path, tmp_path: Path
     ) -> None:
@@ -200,6 +206,7 @@ class TestOnce:
         assert engine.ranks == []
         assert differing(store, built(alone, tmp_path / "alone.duckdb")) == []
 
+    @pytest.mark.slow
     def test_a_pack_that_is_damaged_is_made_again(
         self, profile: Path, whole: Callable[[bool], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -231,6 +238,7 @@ class TestFailures:
 
         return change
 
+    @pytest.mark.slow
     @pytest.mark.one_in(2)
     @pytest.mark.parametrize(
         "statement",
@@ -250,6 +258,7 @@ class TestFailures:
         assert differing(together, built(run, tmp_path / "apart.duckdb")) == []
         assert rows(together, "SELECT count(*) FROM capture") == [(4,)]
 
+    @pytest.mark.slow
     def test_a_capture_of_nothing_is_left_out(self, damage: Callable[[str], Path], tmp_path: Path) -> None:
         run = damage("SELECT 1")
         (database,) = run.glob("*/*/ascend_pytorch_profiler_2.db")
@@ -260,6 +269,7 @@ class TestFailures:
         ((message,),) = rows(store, "SELECT message FROM finding WHERE key = 'unreadable_capture'")
         assert database.name in message
 
+    @pytest.mark.slow
     @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs SIGKILL")
     @pytest.mark.parametrize("once", [False, True])
     def test_a_worker_that_is_killed(
@@ -300,6 +310,7 @@ class TestFailures:
         assert list((tmp_path / "out").iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_pack_with_captures_of_two_runs_never_becomes_a_store(
     profile: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

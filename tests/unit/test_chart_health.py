@@ -185,6 +185,7 @@ _RUNS = st.tuples(
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @given(st.lists(_RUNS, max_size=8, unique_by=lambda run: run[:3]), st.sampled_from(diff_examples.HOSTILE_NAMES[:17]))
 def test_any_series_make_a_page(runs: list[tuple[str, SideName, int, list[tuple[int, float]]]], name: str) -> None:
     series = []

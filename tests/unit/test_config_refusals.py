@@ -342,6 +342,7 @@ def test_any_unknown_key_is_answered_with_keys_that_exist(key: str) -> None:
         assert all(any(known.startswith(f"{parent}{name}") for known in KNOWN) for name in last.split(", "))
 
 
+@pytest.mark.slow
 @quickly
 @given(key=st.lists(WORDS, min_size=1, max_size=4).map(".".join), value=st.text(max_size=12))
 def test_no_override_whatever_ends_in_anything_but_a_refusal(key: str, value: str) -> None:
@@ -354,6 +355,7 @@ def test_no_override_whatever_ends_in_anything_but_a_refusal(key: str, value: st
         assert key.partition(".")[0] in {known.partition(".")[0] for known in KNOWN} | {"trainer", "hydra"}
 
 
+@pytest.mark.slow
 @quickly
 @given(key=st.sampled_from(KNOWN), value=st.text(max_size=10))
 def test_no_text_as_a_value_ends_in_anything_but_a_refusal_of_its_key(key: str, value: str) -> None:

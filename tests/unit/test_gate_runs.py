@@ -338,6 +338,7 @@ def test_a_share_of_few_steps_is_not_taken_for_exact() -> None:
         assert (verdict.status, f"the sampling error of a share over {steps} steps" in verdict.text) == (status, True)
 
 
+@pytest.mark.slow
 def test_thousands_of_runs_are_judged() -> None:
     many = [100.0 + number % 7 for number in range(2000)]
     assert judged(many, times(many, 1.06)).status == "regressed"

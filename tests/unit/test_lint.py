@@ -50,11 +50,13 @@ def said(root: Path, capsys: pytest.CaptureFixture[str]) -> list[str]:
     return capsys.readouterr().err.splitlines()
 
 
+@pytest.mark.slow
 def test_the_command_says_nothing_of_our_own_files(capsys: pytest.CaptureFixture[str]) -> None:
     assert check_sql.main([]) == 0
     assert capsys.readouterr() == ("", "")
 
 
+@pytest.mark.slow
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("file", "old", "new", "line", "words"),
@@ -86,6 +88,7 @@ def test_a_fault_is_said_with_its_file_and_line(
     assert any(message.startswith(f"sql/{file}:{line}: ") and words in message for message in found), found
 
 
+@pytest.mark.slow
 def test_an_order_left_to_the_alphabet_is_said(
     intact: Path, faulty: Change, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -95,6 +98,7 @@ def test_an_order_left_to_the_alphabet_is_said(
     assert [message.startswith("sql/normalize/") and "'Runs after'" in message for message in found] == [True]
 
 
+@pytest.mark.slow
 def test_fix_writes_the_clauses_and_keeps_remarks(intact: Path, faulty: Change) -> None:
     steps = intact / "compare/load/step.sql"
     copies = intact / "rollup/r_copy.sql"

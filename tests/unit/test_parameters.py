@@ -19,6 +19,7 @@ INPUTS = Path(__file__).resolve().parents[2] / "golden" / "inputs"
 ODD = ["it's", "'; DROP TABLE t; --", "back\\slash", "a\0b", "日本", "", "{name}", "$1 ?", "a\r\nb"]
 
 
+@pytest.mark.slow
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"])), min_size=1), st.integers(-(2**63), 2**63 - 1))
 def test_literals_are_read_back(texts: list[str], number: int) -> None:
     with duckdb.connect() as con:

@@ -114,6 +114,7 @@ def test_round_trip_through_text(diff: Diff) -> None:
     assert from_document(json.loads(to_json(to_document(diff)))) == diff
 
 
+@pytest.mark.slow
 @given(_diffs)
 @settings(max_examples=30, deadline=None)
 def test_any_document_is_valid(schema: dict[str, Any], diff: Diff) -> None:

@@ -83,6 +83,7 @@ def work_and_leave(folder: str) -> None:
     os._exit(0)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_two_processes_compute_and_copy_what_one_does(tmp_path: Path) -> None:
     # GIVEN one step on one process

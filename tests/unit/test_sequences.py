@@ -179,6 +179,7 @@ def test_a_path_without_modules_is_empty() -> None:
     assert path_of([]) == ""
 
 
+@pytest.mark.slow
 def test_of_modules_nested_by_the_thousand_the_outermost_count() -> None:
     """A place is compared with each number of the modules around it: all of them would take too long."""
     around = [f"M{number}_0:" for number in range(5000)]

@@ -339,6 +339,7 @@ def test_what_came_nearer_to_its_range_only_warns(
     assert found.new == pytest.approx(worst([sum(values[place : place + 5]) / 5 for place in range(STEPS - 4)]))
 
 
+@pytest.mark.slow
 def test_by_the_command_line(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """From logs to the exit code: ESS 0.62 on both sides, and a gradient norm that is NaN."""
     low: dict[str, Change] = {ESS: lasting(lambda value: value - 0.35)}
@@ -358,6 +359,7 @@ def test_by_the_command_line(tmp_path: Path, capfd: pytest.CaptureFixture[str]) 
     assert "actor/grad_norm is not a finite number in 20 of 60 steps, first in step 41" in said["broken"]
 
 
+@pytest.mark.slow
 def test_of_several_runs_the_worst_counts_and_levels_must_not_overlap() -> None:
     def side(name: str, *logs: Log) -> list[HealthLevel]:
         rows = [levels({"baseline": log, "new": log}) for log in logs]
@@ -381,6 +383,7 @@ def test_of_several_runs_the_worst_counts_and_levels_must_not_overlap() -> None:
     assert found(unknown, {CLIP: after(30, lambda _: 0.97)}) == [("health.clipped_responses", "warn")]
 
 
+@pytest.mark.slow
 def test_alike_jobs_have_no_symptoms() -> None:
     for seed in range(0, 40, 2):
         steps = (12, 20, 60, 150)[seed % 4]
@@ -518,6 +521,7 @@ def test_levels_are_what_a_plain_evaluation_gives() -> None:
         assert {key: getattr(row, key) for key in expected} == pytest.approx(expected)
 
 
+@pytest.mark.slow
 def test_real_logs_show_nothing(shared: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """Real noise: two jobs that are alike but for the reward's code, and PPO with its first steps against itself."""
     logs = shared / "logs"

@@ -88,6 +88,7 @@ def one_thread() -> Iterator[None]:
     torch.set_num_threads(threads)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("one_thread")
 def test_a_policy_learns_it_within_30_steps() -> None:
     """GRPO at its smallest, through the bfloat16 rollout: one on-policy gradient per step."""

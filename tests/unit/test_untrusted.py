@@ -86,6 +86,7 @@ class TestPolicy:
         (tmp_path / "policy.toml").write_text(RULE.replace('max_increase = "5%"', f'{key} = "{text}"'))
         refused(call("gate", document, "--policy", "policy.toml"), 2, "policy.toml:3", key)
 
+    @pytest.mark.slow
     def test_too_many_rules_files_or_letters(self, call: Call, document: Path, tmp_path: Path) -> None:
         cases = {
             "more than 2,000 rules": RULE * 2001,
