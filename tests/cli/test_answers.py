@@ -308,7 +308,7 @@ def test_ranges_alone_are_a_valid_profile(rlcompare: Command, tmp_path: Path, ca
         (Change.extra("Sort"), "Sort", "operator_calls"),
         (Change.late(1, 20_000_000), "rank 1", "python"),
         (Change.frequency(0.7), "clock fell", "frequency"),
-        (Change.lost_overlap(), "cover", "lost_overlap"),
+        (Change.lost_overlap(), "overlaps less with kernels", "lost_overlap"),
         (Change.tokens(2.0), "", "workload"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",

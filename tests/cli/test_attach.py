@@ -113,7 +113,7 @@ def test_where_there_is_no_room_nothing_is_asked(
     monkeypatch.setattr(shutil, "disk_usage", lambda path: type(usage)(total, used, 2 << 30))
     asked = rlcompare("attach", tmp_path, "-o", tmp_path / "out", "--rank", "0-1")
     assert asked.code == 2
-    assert "out has 2,048 MiB free, but 2,112 MiB are needed, as a first profile of 2 ranks may take" in asked.error
+    assert "out has 2,048 MiB free, but a profile of 2 ranks may need 2,112 MiB" in asked.error
     assert not (tmp_path / "profiler_config.json").exists() and not (tmp_path / "out").exists()
 
 
@@ -403,7 +403,7 @@ class TestWrongUsage:
         ("options", "problem"),
         [
             (("--start-step", "0"), "the first possible step is 1"),
-            (("--contents", "cuda"), "choose of npu, cpu"),
+            (("--contents", "cuda"), "choose from npu, cpu"),
             (("--timeout", "nan"), "nan is not a number of seconds"),
             (("--timeout", "inf"), "inf is not a number of seconds"),
             (("--active", "2147483648"), "'--active': 2147483648 is not in the range"),
