@@ -26,7 +26,7 @@ WITH shaped AS (
     FROM exact GROUP BY op, work, shapes, dtypes, side
 )
 SELECT * EXCLUDE (part_of_peak, flop_rate, byte_rate), reached_rate(flop_rate) AS tflops, reached_rate(byte_rate) AS gb_per_s,
-       greatest(unreached_rate(flop_rate), unreached_rate(byte_rate)) AS beyond_rate,
+       unreached_rate(greatest(flop_rate, byte_rate)) AS beyond_rate,
        CASE WHEN part_of_peak <= 1.05 THEN part_of_peak END AS peak_share, CASE WHEN part_of_peak > 1.05 THEN part_of_peak END AS beyond_peak
 FROM (
     SELECT *, flop / nullif(ns, 0) / 1000 AS flop_rate, flop / nullif(possible_flop, 0) AS part_of_peak, bytes / nullif(ns, 0) AS byte_rate,

@@ -11,8 +11,6 @@
 -- until_of(beyond, step, place, steps): the last of the steps that are beyond a limit; NULL if it lasts: if most of the last three steps are
 -- beyond it, and four fifths of those from the first one on. `place`: of a step among the `steps` of its run.
 -- types_of(dtypes): the data types in a list of those of inputs, each once, such as 'FLOAT;INT32' for 'FLOAT;INT32;;FLOAT'.
--- reached_rate(rate), unreached_rate(rate): a rate in GB/s or TFLOP/s if a chip can reach it, else NULL, and the other way round: none moves or
--- computes more than 100,000 (a B200 moves 8 TB/s, and computes 10,000 TFLOP/s of FP4).
 -- Run by name: on each connection, because a temporary macro belongs to one.
 CREATE OR REPLACE TEMP MACRO side_mean(amount, divisor, wanted) AS
     sum(amount / divisor ORDER BY divisor) FILTER (WHERE wanted);
@@ -25,8 +23,6 @@ CREATE OR REPLACE TEMP MACRO own_or_others(name, head) AS CASE WHEN head OR name
 CREATE OR REPLACE TEMP MACRO is_head(text) AS TRUE;
 CREATE OR REPLACE TEMP MACRO types_of(dtypes) AS
     array_to_string(list_sort(list_distinct(list_filter(string_split(dtypes, ';'), lambda t: t <> ''))), ';');
-CREATE OR REPLACE TEMP MACRO reached_rate(rate) AS CASE WHEN rate <= 100000 THEN rate END;
-CREATE OR REPLACE TEMP MACRO unreached_rate(rate) AS CASE WHEN rate > 100000 THEN rate END;
 CREATE OR REPLACE TEMP MACRO sum_if_known(amount) AS CASE WHEN count(amount) = count(*) THEN sum(amount) END;
 CREATE OR REPLACE TEMP MACRO until_of(beyond, step, place, steps) AS
     CASE WHEN 2 * count(*) FILTER (beyond AND place > steps - 3) > least(max(steps), 3)

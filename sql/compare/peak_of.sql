@@ -5,7 +5,11 @@
 --           kernel in the profile, the clock is the mean of the sampled frequency, else that by which the profiler turned cycles into times. A number below
 --           20 means that no kernel filled the chip, one above 32 is no number of cores.
 --   GPU     published by the vendor for the device's name. Parts of a device (MIG) and other names are unknown.
+-- reached_rate(rate), unreached_rate(rate): a rate in GB/s or TFLOP/s if a chip can reach it, else NULL, and the other way round: none moves or
+-- computes more than 100,000 (a B200 moves 8 TB/s, and computes 10,000 TFLOP/s of FP4).
 -- Run by name: on each connection, because a temporary macro belongs to one.
+CREATE OR REPLACE TEMP MACRO reached_rate(rate) AS CASE WHEN rate <= 100000 THEN rate END;
+CREATE OR REPLACE TEMP MACRO unreached_rate(rate) AS CASE WHEN rate > 100000 THEN rate END;
 CREATE OR REPLACE TEMP MACRO peak_of(kernels, counters, settings) AS TABLE
 WITH cube AS (
     SELECT max(block_num) AS cores FROM query_table(kernels)

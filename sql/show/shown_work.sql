@@ -1,7 +1,7 @@
 -- What kinds of kernels and shapes achieve, of those for which it is known what one call computes or moves. No share of the peak where the operations
 -- are an upper limit (at_most), and none where it is more than a chip can do, beyond 5 % for the inexact clock: `beyond_peak` has it then.
 -- Nor rates beyond 100,000 GB/s or TFLOP/s, which no chip reaches (beyond_rate).
--- Depends on peak_of, r_kernel, shown_device, shown_divisor.
+-- Depends on peak_of, r_kernel, reached_rate, shown_device, shown_divisor, unreached_rate.
 CREATE OR REPLACE TEMP TABLE shown_work AS
 WITH kernels AS (
     SELECT coalesce(k.op_type, k.name) AS kernel, k.input_shapes, k.work, bool_or(k.at_most) AS at_most,
@@ -19,8 +19,8 @@ WITH kernels AS (
     WHERE k.work IS NOT NULL
     GROUP BY coalesce(k.op_type, k.name), k.input_shapes, k.work
 )
-SELECT * EXCLUDE (part_of_peak, flop_rate, byte_rate), CASE WHEN flop_rate <= 100000 THEN flop_rate END AS tflops,
-       CASE WHEN byte_rate <= 100000 THEN byte_rate END AS gb_per_s, greatest(flop_rate, byte_rate) > 100000 AS beyond_rate,
+SELECT * EXCLUDE (part_of_peak, flop_rate, byte_rate), reached_rate(flop_rate) AS tflops, reached_rate(byte_rate) AS gb_per_s,
+       unreached_rate(greatest(flop_rate, byte_rate)) IS NOT NULL AS beyond_rate,
        CASE WHEN part_of_peak <= 1.05 THEN part_of_peak END AS peak_share, CASE WHEN part_of_peak > 1.05 THEN part_of_peak END AS beyond_peak
 FROM (
     SELECT *, flop / nullif(possible_flop, 0) AS part_of_peak, flop / nullif(all_ns, 0) / 1000 AS flop_rate, bytes / nullif(all_ns, 0) AS byte_rate
