@@ -23,6 +23,8 @@ from functools import cache
 from hashlib import blake2b
 from pathlib import Path
 
+from rlcompare.errors import OutputError
+
 PREFIX = "rlcompare-"
 """How the names of temporary folders begin."""
 
@@ -43,6 +45,7 @@ _NAME_CHARACTERS = 40
 _AGAIN_SECONDS = 60.0
 """The folder for temporary files, which may hold thousands of others, is not looked through more often than this."""
 
+_SYSTEM_FOLDERS = ("/tmp", "/var/tmp", "/usr/tmp", r"c:\temp", r"c:\tmp", r"\temp", r"\tmp")
 _swept: dict[str, float] = {}
 
 
@@ -100,12 +103,29 @@ def sweep_system() -> None:
     """Removes what killed processes of this user left in the system's folder for temporary files.
 
     Raises:
-        FileNotFoundError: there is no such folder that can be written.
+        OutputError: there is no such folder that can be written.
     """
-    where = tempfile.gettempdir()
+    where = _system_folder()
     if time.monotonic() - _swept.get(where, float("-inf")) > _AGAIN_SECONDS:
         _swept[where] = time.monotonic()
         sweep(Path(where))
+
+
+def _system_folder() -> str:
+    """The system's folder for temporary files. Python falls back to the current folder, which may be an input."""
+    with suppress(FileNotFoundError):
+        where = tempfile.gettempdir()
+        chosen = (*(os.environ.get(name) for name in ("TMPDIR", "TEMP", "TMP")), *_SYSTEM_FOLDERS)
+        if not _are_one(where, os.curdir) or any(_are_one(where, place) for place in chosen if place):
+            return where
+    raise OutputError("a temporary file", "no folder for temporary files is writable", "set TMPDIR to one that is")
+
+
+def _are_one(folder: str, other: str) -> bool:
+    try:
+        return Path(folder).samefile(other)
+    except OSError:  # one of them does not exist
+        return False
 
 
 def sweep(directory: Path) -> None:

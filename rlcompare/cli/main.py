@@ -263,12 +263,14 @@ def _fail(message: str, code: int, debug: bool, reasons: Sequence[str] = ()) -> 
     from rlcompare.secret import redacted
     from rlcompare.text import for_encoding, safe_text
 
-    lines = [message, *(f"  - {reason}" for reason in reasons)]
-    text = "\n".join(for_encoding(safe_text(redacted(line), limit=4000), sys.stderr.encoding) for line in lines)
+    def shown(lines: Sequence[str]) -> str:
+        return "\n".join(for_encoding(safe_text(redacted(line), limit=4000), sys.stderr.encoding) for line in lines)
+
+    text = shown([message, *(f"  - {reason}" for reason in reasons)])
     with suppress(OSError):  # if standard error cannot be written, only the exit code is left
         if debug:
             import traceback
 
-            click.echo(redacted(traceback.format_exc()), err=True, nl=False)
+            click.echo(shown(redacted(traceback.format_exc()).rstrip("\n").split("\n")), err=True)
         click.echo(f"rlcompare: error: {text}", err=True)
     return code

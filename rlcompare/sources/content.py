@@ -6,6 +6,7 @@ Nothing is written: databases are opened with ``immutable=1``, which neither tak
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from contextlib import closing
 from dataclasses import dataclass
@@ -19,6 +20,9 @@ HEAD_BYTES = 64 * 1024
 
 DAMAGED = (sqlite3.Error, UnicodeDecodeError)
 """What reading a damaged SQLite database raises; the latter if the message quotes a name that is not valid UTF-8."""
+
+LOG, JOURNAL = "-wal", "-journal"
+"""What SQLite appends to the name of a database (``log_of``, ``journal_of``)."""
 
 _SQLITE = b"SQLite format 3\0"
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -114,22 +118,40 @@ def is_unfinished(path: Path) -> bool:
 
 def journal_of(path: Path) -> Path:
     """Where SQLite keeps what a database was before an unfinished write."""
-    return path.with_name(path.name + "-journal")
+    return _beside(path, JOURNAL)
 
 
 def log_of(path: Path) -> Path:
     """Where SQLite keeps the last writes of a database in WAL mode."""
-    return path.with_name(path.name + "-wal")
+    return _beside(path, LOG)
+
+
+def _beside(path: Path, suffix: str) -> Path:
+    """A file of a database that SQLite keeps: beside the database itself, also if ``path`` is a link to it."""
+    place = os.path.realpath(path) if path.is_symlink() else path
+    return Path(f"{place}{suffix}")
 
 
 def quietly(path: Path, query: str) -> list[tuple[Any, ...]]:
-    """The rows of one of our queries on a database; empty if the table is missing or cannot be read."""
+    """The rows of one of our queries on a database; empty if the table is missing, a view, or cannot be read."""
     try:
         return _rows(path, query)
     except DAMAGED:
         return []
 
 
+def refuse_views(con: sqlite3.Connection) -> None:
+    """Makes every query fail that reads a view: views are untrusted queries, which may never end.
+
+    SQLite names the view that a read is for (https://www.sqlite.org/c3ref/set_authorizer.html). It names a common table
+    expression likewise, so our own queries have none.
+    """
+    con.set_authorizer(
+        lambda _action, _first, _second, _database, view: sqlite3.SQLITE_OK if view is None else sqlite3.SQLITE_DENY
+    )
+
+
 def _rows(path: Path, query: str) -> list[tuple[Any, ...]]:
     with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True)) as connection:
+        refuse_views(connection)
         return connection.execute(query).fetchall()

@@ -173,6 +173,8 @@ def _is_wanted(key: str) -> bool:
 def _leaves(value: object, key: str, depth: int) -> Iterator[tuple[str, object]]:
     if isinstance(value, dict) and depth < _MOST_LEVELS:
         for name, inner in value.items():
+            if not isinstance(name, str) and not _is_scalar(name):
+                continue  # no path, and a number of thousands of digits cannot be printed
             yield from _leaves(inner, f"{key}.{name}" if key else str(name), depth + 1)
     else:
         yield key, value

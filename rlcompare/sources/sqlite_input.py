@@ -22,7 +22,7 @@ from rlcompare.db import first_line, quoted
 from rlcompare.errors import InputError
 from rlcompare.model.run import Finding
 from rlcompare.sources.blocks import check_room
-from rlcompare.sources.content import DAMAGED, is_unfinished, journal_of, log_of
+from rlcompare.sources.content import DAMAGED, is_unfinished, journal_of, log_of, refuse_views
 
 MAGIC = b"SQLite format 3\x00"
 _LOG_HEADER = 32
@@ -51,11 +51,12 @@ def readable_copy(path: Path, scratch: Path) -> Path:
         raise InputError(path, problem, "Write it again (a profile: parse it again)")
     # In a folder of its own: another database's log beside the copy would be applied to it.
     folder = Path(tempfile.mkdtemp(dir=scratch))
-    for source in (path, log_of(path)):
+    copy = folder / path.name
+    for source, target in ((path, copy), (log_of(path), log_of(copy))):
         if source.is_file():
-            check_room(folder / source.name, source.stat().st_size)
-            shutil.copyfile(source, folder / source.name)
-    return folder / path.name
+            check_room(target, source.stat().st_size)
+            shutil.copyfile(source, target)
+    return copy
 
 
 def is_readable_in_place(path: Path) -> bool:
@@ -119,6 +120,7 @@ def open_sqlite(path: Path) -> Iterator[sqlite3.Connection]:
     """A read-only connection to a file returned by ``readable_copy``."""
     con = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, timeout=1.0)
     try:
+        refuse_views(con)
         yield con
     finally:
         con.close()

@@ -22,9 +22,15 @@ from rlcompare.sources.text_repair import encoding_of
 
 _BLOCK = 8 << 20
 _TAIL = 1 << 20
-_LONGEST_EVENT = 64 << 20
+LONGEST_EVENT = 64 << 20
+"""An event of more bytes (characters, where it is parsed) counts as damaged."""
 _KEY = re.compile(rb'"traceEvents"\s*:\s*\[')
 _NEXT_EVENT = re.compile(rb"\}\s*,\s*(?=\{)")
+_COMMA_AND_KEY = re.compile(r'\s*,\s*"(?:[^"\\]|\\.)*"\s*:\s*', re.DOTALL)
+_LAST_BRACE = re.compile(r"\s*\}\s*\Z")
+_DECODER = json.JSONDecoder(strict=False)
+_MOST_READ = 16
+"""How often the text behind a list may be read to find the list's end. An intact trace's is read twice at most."""
 _CUT = "it is truncated (cut off while it was written or copied)"
 
 
@@ -58,7 +64,8 @@ def bare_list(path: Path, scratch: Path) -> EventList:
         wrapped = _is_wrapped(file)
         if not wrapped and tail.rstrip().endswith(b"]"):
             return EventList(path)
-        end = _end_of_list(tail) if wrapped else None
+        found = end_of_list(tail, (match.start() for match in re.finditer(rb"\]", tail))) if wrapped else None
+        end = found[0] if found else None
         damage = None
         if end is None:
             end, damage = end_of_last_event(tail), _CUT
@@ -119,15 +126,40 @@ def _start_of_list(path: Path, file: BinaryIO) -> int | None:
     return None
 
 
-def _end_of_list(tail: bytes) -> int | None:
-    """Position after the last event of a wrapped list: the first bracket followed only by keys of the wrapper."""
-    for bracket in re.finditer(rb"\]", tail):
-        try:
-            rest = json.loads(b'{"traceEvents": []' + tail[bracket.end() :])
-        except (ValueError, RecursionError):
-            continue
-        return bracket.start() if isinstance(rest, dict) else None
+def end_of_list(tail: bytes, brackets: Iterable[int]) -> tuple[int, dict[str, object]] | None:
+    """The end of a wrapped list of events, and the keys of the wrapper that follow it.
+
+    Args:
+        tail: the end of the file.
+        brackets: places in it where the list may end.
+
+    Returns:
+        The first of these places that only keys of the wrapper follow; None if there is none, or if too much text
+        looks like such keys without being them.
+    """
+    text = tail.decode("latin-1")  # a character for each byte
+    left = _MOST_READ * len(text)
+    for bracket in brackets:
+        reached, is_all = _after_keys(text, bracket + 1)
+        if is_all:
+            keys = json.loads((b'{"": []' + tail[bracket + 1 :]).decode("utf-8", "replace"), strict=False)
+            return bracket, {name: value for name, value in keys.items() if name}
+        left -= reached - bracket
+        if left < 0:
+            return None
     return None
+
+
+def _after_keys(text: str, position: int) -> tuple[int, bool]:
+    """How far the rest of an object can be read from behind one of its values, and whether the text is nothing else."""
+    while mark := _COMMA_AND_KEY.match(text, position):
+        try:
+            _, position = _DECODER.raw_decode(text, mark.end())
+        except json.JSONDecodeError as error:
+            return error.pos, False
+        except (ValueError, RecursionError):  # it does not say where
+            return len(text), False
+    return position, _LAST_BRACE.match(text, position) is not None
 
 
 def end_of_last_event(tail: bytes) -> int | None:
@@ -171,13 +203,10 @@ def _parsed_events(path: Path) -> Iterator[tuple[dict[str, object], bool]]:
                 event, end = decoder.raw_decode(text, position)
             except (ValueError, RecursionError):
                 ended = text[position : position + 1] == "]"
-                if waiting is not None and (ended or len(text) - position > _LONGEST_EVENT):
-                    yield waiting, ended
-                    return
-                more = "" if ended else file.read(_BLOCK)
+                more = "" if ended or len(text) - position > LONGEST_EVENT else file.read(_BLOCK)
                 if not more:
                     if waiting is not None:
-                        yield waiting, False
+                        yield waiting, ended
                     return
                 text, position = text[position:] + more, 0
                 continue

@@ -157,6 +157,8 @@ class _Reader:
         """Normalise the rows of all captures, and make the rollups."""
         (steps,) = {part.steps for part in self.readable.values()}
         db.set_variable(self._con, "steps", None if steps is None else sorted(steps), "BIGINT[]")
+        if steps is not None:
+            self._leave_out_levels()
         ((keep_events,),) = db.run(self._con, "SELECT getvariable('keep_events')")
         empty = resources.EmptyTables(db.empty_tables(self._con, "memory", "temp", "store"))
         # The rollups leave the memory, which the account needs.
@@ -169,6 +171,13 @@ class _Reader:
                 self._report_all(rows)
             # Only names of our own schema.
             db.run(self._con, "".join(f'DROP TABLE IF EXISTS "{table}";' for table in unused))
+
+    def _leave_out_levels(self) -> None:
+        """Remove memory levels and the like from outside the chosen steps."""
+        for (number,) in db.run(self._con, resources.sql("normalize/chosen_levels")):
+            message = "its steps have no times, so memory and counters are those of the whole capture"
+            name = self.readable[number].capture.path.name
+            self._report(number, Finding("warning", "levels_of_all_steps", f"{name}: {message}"))
 
     def _report_all(self, findings: Iterable[tuple[int, str, str, str]]) -> None:
         for number, severity, key, message in findings:

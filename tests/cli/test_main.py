@@ -193,6 +193,12 @@ class TestErrors:
         assert "Traceback" in result.err
         assert result.err.splitlines()[-1].startswith("rlcompare: error: ")
 
+    def test_debug_shows_no_control_characters(self, rlcompare: Command) -> None:
+        result = rlcompare("diff", "-d", "nowhere", "-bp", "a\x1b]0;title\x07", "--debug")
+        assert "Traceback" in result.err
+        assert "\\x1b]0;title\\x07" in result.err
+        assert "\x1b" not in result.err
+
     def test_debug_shows_where_an_input_was_refused(self, rlcompare: Command) -> None:
         result = rlcompare("diff", "-d", "nowhere", "-bp", "nowhere", "--debug")
         assert result.code == 4

@@ -12,12 +12,13 @@ from pathlib import Path
 import pytest
 
 from rlcompare.errors import InputError
-from rlcompare.sources import blocks
+from rlcompare.sources import blocks, trace_slice
 from rlcompare.sources.blocks import Blocks, check_room
+from rlcompare.sources.detect import find_runs
 from rlcompare.sources.text_repair import mended_text
 from rlcompare.sources.torch.file import event_file, read_header
 from rlcompare.sources.torch.memory import capture_of_snapshot
-from rlcompare.sources.trace_slice import end_of_last_event
+from rlcompare.sources.trace_slice import complete_events, end_of_last_event, end_of_list
 
 EVENTS = b'{"traceEvents": [{"ph": "X", "name": "a", "cat": "kernel", "ts": 1, "dur": 1}'
 
@@ -122,3 +123,33 @@ def test_brackets_beyond_the_stack_are_damage(tmp_path: Path) -> None:
     snapshot = tmp_path / "memory.json"
     snapshot.write_bytes(b'{"schema": "torch", "a": ' + brackets + b', "timeline": []}')
     assert capture_of_snapshot(snapshot).info == {"schema": "torch"}
+
+
+@pytest.mark.parametrize("repeated", [b',"a":[{}]', b',"a":[{}],"b":[[[[', b',"a":[' + b"1" * 5000 + b",{}]"])
+def test_text_that_looks_like_the_keys_behind_the_events_is_not_read_again_and_again(repeated: bytes) -> None:
+    """Each bracket may be the end of the list, and all that follows is keys, but for the last brace."""
+    tail = b'[{"ph":"X"}]' + repeated * (2**21 // len(repeated))
+    brackets = [place for place, byte in enumerate(tail) if byte == ord("]")]
+    assert end_of_list(tail, brackets) is None
+    # The same with the brace is such keys, all of them.
+    assert end_of_list(b'[{"ph":"X"}],"a":[{}],"b":[1]} ', [11, 20]) == (11, {"a": [{}], "b": [1]})
+
+
+def test_an_event_that_never_ends_is_not_awaited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "trace.json"
+    path.write_text(f'[{{"ph": "X", "name": "{"x" * 100_000}"}}]')
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    assert complete_events(path, scratch).damage is None
+    monkeypatch.setattr(trace_slice, "_BLOCK", 1000)
+    monkeypatch.setattr(trace_slice, "LONGEST_EVENT", 10_000)
+    with pytest.raises(InputError, match="no complete trace event"):
+        complete_events(path, scratch)
+
+
+def test_a_bomb_takes_no_sound_trace_with_it(tmp_path: Path) -> None:
+    bomb(tmp_path / "rank0.pt.trace.json.gz", 64 * 2**20)
+    (tmp_path / "rank1.pt.trace.json").write_bytes(EVENTS + b"]}")
+    (run,) = find_runs(tmp_path)
+    assert [capture.path.name for capture in run.captures] == ["rank1.pt.trace.json"]
+    assert any("expand to more than" in finding.message for finding in run.findings)

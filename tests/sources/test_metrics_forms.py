@@ -483,6 +483,24 @@ class TestMlflow:
         assert {file: file.read_bytes() for file in (copy, log)} == before
         assert not (tmp_path / "mlflow.db-shm").exists()
 
+    def test_the_log_of_a_linked_database_is_beside_its_target(self, tmp_path: Path) -> None:
+        # GIVEN a link to a database whose last values stand in its write-ahead log
+        path = mlflow_database(tmp_path / "live.db", {"grpo": self.ROWS[:1]})
+        link = tmp_path / "job" / "mlflow.db"
+        link.parent.mkdir()
+        link.symlink_to(path)
+        with closing(sqlite3.connect(path)) as con:
+            con.execute("PRAGMA journal_mode = wal")
+            con.execute("INSERT INTO metrics SELECT key, 2.5, 2000, run_uuid, 2, FALSE FROM metrics")
+            con.commit()
+            before = sorted(tmp_path.rglob("*"))
+            # WHEN it is read
+            store = store_of(link, tmp_path / "s.duckdb")
+            # THEN they are, and nothing is written beside it
+            assert rows(store, "SELECT max(step) FROM metric") == [(2,)]
+            assert sorted(tmp_path.rglob("*")) == sorted([*before, tmp_path / "s.duckdb"])
+        assert len(rows(store, "FROM input")) == 2  # if the log changes, so does the run
+
     def test_one_of_several_runs(self, tmp_path: Path) -> None:
         path = mlflow_database(
             tmp_path / "mlruns.db", {"base": self.ROWS[:1], "new": [(1, "timing_s/step", 2.5, False)]}
@@ -556,6 +574,23 @@ class TestWandb:
 
         assert values(metrics) == {(1, "timing_s/step"): 1.5, (2, "timing_s/step"): 1.75}
         assert (metrics.cut, metrics.unreadable) == (5, [])
+
+    @pytest.mark.parametrize(
+        ("header", "last", "is_cut"),
+        [
+            ("step,timing_s/step,timing_s/gen", "2,10", True),
+            ("step,timing_s/step,timing_s/gen", "2,10\n", False),  # a row that is short, as its line ends
+            ("step,timing_s/step,timing_s/gen", "2,10.5,3.5", False),
+            ("step,timing_s/step,timing_s/gen,", "2,10.5,3.5", False),  # the header alone is wider
+        ],
+    )
+    def test_a_last_row_with_fewer_cells_is_cut(self, tmp_path: Path, header: str, last: str, is_cut: bool) -> None:
+        path = _write(tmp_path / "export.csv", f"{header}\n1,101.2,30.1\n{last}")
+
+        metrics = _read(find_runs(path)[0])
+
+        assert metrics.cut == (3 if is_cut else None)
+        assert ((2, "timing_s/step") in values(metrics)) is not is_cut
 
     def test_a_chart_of_two_runs(self, tmp_path: Path) -> None:
         text = (
@@ -893,6 +928,14 @@ class TestHostile:
         metrics = logged(tmp_path, "{'actor_rollout_ref': {'a': {[1], 2}}}\nstep:1 - a/x:0.5\n")
 
         assert metrics.config == {}
+
+    def test_a_key_that_python_cannot_print(self, tmp_path: Path) -> None:
+        config = f"{{'actor_rollout_ref': {{0x{'f' * 4000}: 1, 'a': 2}}}}"
+        path = _write(tmp_path / "job.log", f"{config}\nstep:1 - timing_s/step:0.5\n")
+
+        store = store_of(path, tmp_path / "s.duckdb")
+
+        assert rows(store, "SELECT value FROM env WHERE key = 'actor_rollout_ref.a'") == [("2",)]
 
 
 def test_files_of_gigabytes_are_refused_before_they_are_read(tmp_path: Path) -> None:

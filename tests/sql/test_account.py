@@ -143,7 +143,8 @@ def painted(line: Timeline) -> Counter[tuple[int, int, str, str | None]]:
                     what: tuple[str, str | None] = (KINDS[task.what], subject)
                 else:
                     what = of_gap(line, running, on_device, now, (start, end), main, has_kernels)
-                found[(device, step, *what)] += 1
+                key = (device, step, *what)
+                found[key] += 1
     return found
 
 

@@ -69,10 +69,11 @@ def test_sums_are_those_of_all_names(diffs: tuple[Diff, Diff], section: str, col
 def test_rows_that_are_left_are_as_they_were(diffs: tuple[Diff, Diff]) -> None:
     short, whole = diffs
     for name, section in short.sections.items():
-        known = {(row["name"], *(row[key] for key in section.keys)): row for row in whole.sections[name].rows}
+        keys = ("name", *section.keys)
+        known = {tuple(row[key] for key in keys): row for row in whole.sections[name].rows}
         for row in section.rows:
             if row["name"] != "(others)":
-                assert row == known[(row["name"], *(row[key] for key in section.keys))]
+                assert row == known[tuple(row[key] for key in keys)]
     assert short.overall == whole.overall
 
 

@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 
 from rlcompare import resources
-from rlcompare.sources.content import DAMAGED
+from rlcompare.sources.content import DAMAGED, refuse_views
 
 NUMBER = "rlcompare_capture"
 
@@ -73,6 +73,7 @@ def merge(databases: Mapping[int, Path], layout: Layout, target: Path, *, keep_e
     """
     merged = []
     with closing(sqlite3.connect(f"{target.resolve().as_uri()}", uri=True, isolation_level=None)) as con:
+        refuse_views(con)
         con.execute("PRAGMA journal_mode = OFF")
         con.execute("PRAGMA synchronous = OFF")
         for table, columns in layout:

@@ -28,6 +28,9 @@ _PROFILE_TABLES = frozenset(
 )
 _ANALYSIS_TABLES = frozenset({"StepTraceTime", "CommAnalyzerTime", "CommAnalyzerBandwidth", "CommAnalyzerMatrix"})
 
+_DIGITS = 18
+"""Of a step's number, at most: it must fit into a BIGINT."""
+
 # Columns that identify a profile's file if its name does not. The first match counts.
 _CSV_MARKS: tuple[tuple[str, frozenset[str]], ...] = (
     ("kernel_details", frozenset({"Accelerator Core", "Duration(us)"})),
@@ -124,7 +127,7 @@ def steps_of_step_trace_time(path: Path) -> frozenset[int] | None:
             values = [(row.get("Step") or "").strip() for row in csv.DictReader(handle)]
     except (OSError, csv.Error):
         return None
-    if not values or not all(value.isdecimal() for value in values):
+    if not values or not all(value.isdecimal() and len(value) <= _DIGITS for value in values):
         return None
     return frozenset(int(value) for value in values)
 

@@ -87,7 +87,7 @@ def read(path: Path, run: str) -> Metrics:
 
 def is_run_folder(folder: Path, files: Sequence[str], folders: Sequence[str]) -> bool:
     """Whether a folder is a run in MLflow's file store: ``meta.yaml`` beside ``metrics/``."""
-    if META not in files or METRICS not in folders:
+    if META not in files or METRICS not in folders or not (folder / META).is_file():
         return False
     with (folder / META).open("rb") as file:
         return _RUN.search(file.read(_META_BYTES)) is not None

@@ -44,12 +44,18 @@ def read_config(
     end = len(text) if end is None else end
     while (start := text.rfind(_START, begin, end)) >= 0:
         line = max(text.rfind(b"\n", max(0, start - _PREFIX_BYTES), start), start - _PREFIX_BYTES, -1) + 1
-        printed = text[line : start + _MOST_BYTES].decode("utf-8", "replace").replace("\0", "")
-        lines = _unwrapped(ANSI.sub("", printed).splitlines(), width)
+        if owner and owner not in _plain(text[line:start]):
+            end = start
+            continue
+        lines = _unwrapped(_plain(text[line : start + _MOST_BYTES]).splitlines(), width)
         if not owner or owner in _prefix(lines[0]):
             return _with_total_steps(_parsed(_literal(lines)), text, start, end)
         end = start
     return {}
+
+
+def _plain(printed: bytes) -> str:
+    return ANSI.sub("", printed.decode("utf-8", "replace").replace("\0", ""))
 
 
 def _with_total_steps(config: Mapping[str, object], text: mmap.mmap, begin: int, end: int) -> Mapping[str, object]:

@@ -109,13 +109,11 @@ def read(path: Path, run: str) -> Metrics:
     metrics = Metrics()
     rows = _rows(path)
     columns = _columns(path, rows)
-    width = 0
     for line, row, whole in rows:
         if not whole:
             metrics.cut = line
             break
         step = whole_step(row[columns.step]) if len(row) > columns.step else None
-        width = max(width, len(row))
         if step is None:
             metrics.unreadable.append(line)
             continue
@@ -153,7 +151,8 @@ def _columns(path: Path, rows: Iterator[tuple[int, list[str], bool]]) -> Columns
 def _rows(path: Path) -> Iterator[tuple[int, list[str], bool]]:
     """The rows, with the line in which each ends, and whether it is complete.
 
-    A row with an unclosed quote extends to the end of the file; it is reported with the line in which it begins.
+    A row with an unclosed quote extends to the end of the file; it is reported with the line in which it begins. A last
+    line without an end is incomplete if it has fewer cells than each row before it.
     """
     csv.field_size_limit(_FIELD_CHARACTERS)
     try:
@@ -164,11 +163,20 @@ def _rows(path: Path) -> Iterator[tuple[int, list[str], bool]]:
     lines = io.StringIO(text, newline="").readlines()
     reader = csv.reader(lines)
     begin = 0
+    widths: list[int] = []
     try:
         for row in reader:
-            whole = reader.line_num < len(lines) or list(csv.reader([*lines[begin:], "end"]))[-1] == ["end"]
+            whole = reader.line_num < len(lines) or _is_whole(row, lines[begin:], widths)
             if any(cell.strip() for cell in row):
+                widths.append(len(row))
                 yield reader.line_num if whole else begin + 1, row, whole
             begin = reader.line_num
     except csv.Error as error:
         raise InputError(path, f"it is not valid CSV ({error})", "Export it again") from error
+
+
+def _is_whole(row: Sequence[str], lines: Sequence[str], widths: Sequence[int]) -> bool:
+    """Whether the last row of a table, which takes these lines, is complete. ``widths`` are those before it."""
+    is_short = len(row) < min(widths[1:] or widths, default=0)
+    has_end = lines[-1].endswith(("\n", "\r"))
+    return (has_end or not is_short) and list(csv.reader([*lines, "end"]))[-1] == ["end"]

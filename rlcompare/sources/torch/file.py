@@ -16,7 +16,7 @@ from pathlib import Path
 
 from rlcompare.errors import InputError
 from rlcompare.sources.blocks import CUT, Blocks, check_room, head_of
-from rlcompare.sources.trace_slice import end_of_last_event
+from rlcompare.sources.trace_slice import LONGEST_EVENT, end_of_last_event, end_of_list
 
 _HEAD_OF_EVENTS = 64 << 10
 _HEAD_LIMIT = 64 << 20
@@ -115,6 +115,9 @@ def event_file(path: Path, scratch: Path) -> EventFile:
                 end = (rest + block).rfind(b"}") + 1
                 whole, rest = (rest + block)[:end], (rest + block)[end:]
                 out.write(_TIME.sub(rb'\1"\2"', whole))
+                if len(rest) > LONGEST_EVENT:  # damaged
+                    out.write(rest)
+                    rest = b""
             else:
                 out.write(block)
         out.write(rest)
@@ -186,13 +189,7 @@ def _after_events(tail: bytes, *, is_whole: bool) -> tuple[int, dict[str, object
     """
     if is_whole and re.match(rb"\[\s*\]", tail):
         return 1, _parsed(b'{"traceEvents": []' + tail[tail.index(b"]") + 1 :])
-    for event in _LAST_EVENT.finditer(tail):
-        rest = tail[event.end() + 1 :]
-        if rest.lstrip()[:1] in (b",", b"}"):
-            keys = _parsed(b'{"traceEvents": []' + rest)
-            if keys:
-                return event.end(), keys
-    return None
+    return end_of_list(tail, (event.end() for event in _LAST_EVENT.finditer(tail)))
 
 
 def _parsed(text: bytes) -> dict[str, object]:

@@ -6,6 +6,7 @@ import os
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
+from rlcompare.errors import InputError
 from rlcompare.model.run import CaptureInput, Finding
 from rlcompare.resources import resource_root
 from rlcompare.sources.content import Content
@@ -61,6 +62,9 @@ def _loose_captures(listing: Listing) -> Found:
                 continue
         except OSError as error:
             kind = FileKind("unknown", error.strerror or "it cannot be opened")
+        except InputError as error:
+            problems.append(Problem(error.path, error.problem, error.remedy))
+            continue
         if kind.kind == "torch_memory":
             captures.append(capture_of_snapshot(path))
         elif kind.problem and ".trace.json" in path.name and os.path.lexists(path):

@@ -120,7 +120,8 @@ def _nested(keys: Collection[tuple[str, ...]], values: Mapping[tuple[str, ...], 
         block = tree
         for name in above:
             block = block.setdefault(name, {})
-        block[last] = values[(*above, last)]
+        key = (*above, last)
+        block[last] = values[key]
     return tree
 
 
