@@ -4,7 +4,8 @@
     python -m tools.interpreters --oldest WHEEL PYTHON...     with the oldest versions that the wheel admits
 
 WHEEL comes from ``python -m hatchling build -t wheel``. Each PYTHON is an interpreter (``python3.12``, a path). Fails
-if one cannot install or run it, or if two of them give another ``diff.json`` for the same profiles (``golden/inputs``).
+if one cannot install or run it, or if two of them give another ``diff.json`` for the same profiles (``golden/inputs``)
+or for the same databases of MLflow, which Python's own SQLite reads.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+
+from tests.verl_logs import mlflow_database
 
 ROOT = Path(__file__).resolve().parent.parent
 INPUTS = ("text_level1", "verl_default")
@@ -31,9 +34,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     results = set()
     with tempfile.TemporaryDirectory() as scratch:
         versions = _oldest(Path(scratch)) if options.oldest else ROOT / "constraints.txt"
+        pairs = [*((f"{name}_new", f"{name}_baseline") for name in INPUTS), _databases(Path(scratch))]
         for number, python in enumerate(options.pythons):
             place = Path(scratch) / str(number)
-            found = installed_and_run(python, options.wheel.resolve(), versions, place)
+            found = installed_and_run(python, options.wheel.resolve(), versions, place, pairs)
             print(f"{_version(place)}: {' '.join(found)}", flush=True)
             results.add(found)
     if len(results) > 1:
@@ -41,7 +45,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0 if len(results) == 1 else 1
 
 
-def installed_and_run(python: str, wheel: Path, versions: Path, place: Path) -> tuple[str, ...]:
+def installed_and_run(
+    python: str, wheel: Path, versions: Path, place: Path, pairs: Sequence[tuple[str, str]]
+) -> tuple[str, ...]:
     """The digests of the ``diff.json`` of each pair of inputs, from a new environment in a folder.
 
     Raises:
@@ -54,14 +60,22 @@ def installed_and_run(python: str, wheel: Path, versions: Path, place: Path) -> 
     flags = ["--disable-pip-version-check", "--no-compile", "--constraint", str(versions)]
     subprocess.run([*pip, *flags, str(wheel)], check=True, env=environment)
     found = []
-    for name in INPUTS:
-        sides = ["-d", f"{name}_new", "-bp", f"{name}_baseline"]
+    for new, baseline in pairs:
+        sides = ["-d", new, "-bp", baseline]
         done = subprocess.run(
             [str(own / "rlcompare"), "diff", *sides, "--json", "--no-cache", "-q", "-o", str(place / "report")],
             cwd=ROOT / "golden" / "inputs", env=environment, check=True, stdout=subprocess.PIPE,
         )  # fmt: skip
         found.append(hashlib.sha256(done.stdout).hexdigest()[:16])
     return tuple(found)
+
+
+def _databases(folder: Path) -> tuple[str, str]:
+    """A new run and a baseline in MLflow's databases."""
+    steps = range(1, 6)
+    new = mlflow_database(folder / "new.db", {"grpo": [(step, "timing_s/step", 2.0, False) for step in steps]})
+    old = mlflow_database(folder / "baseline.db", {"grpo": [(step, "timing_s/step", 1.0, False) for step in steps]})
+    return str(new), str(old)
 
 
 def _oldest(folder: Path) -> Path:
