@@ -53,9 +53,11 @@
     return PLAIN_NUMBER.test(number) ? number : text === "—" ? "" : text;
   }
 
+  // A term of the glossary has both in a link (terms.js).
   function nameAndDetail(cell) {
-    const detail = cell.querySelector(":scope > small")?.textContent ?? "";
-    const name = [...cell.childNodes].filter((node) => node.nodeType === Node.TEXT_NODE).map((node) => node.data);
+    const own = cell.querySelector(":scope > a.term") ?? cell;
+    const detail = own.querySelector(":scope > small")?.textContent ?? "";
+    const name = [...own.childNodes].filter((node) => node.nodeType === Node.TEXT_NODE).map((node) => node.data);
     return [name.join("").trim(), detail];
   }
 

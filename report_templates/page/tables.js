@@ -153,6 +153,7 @@ const pageTables = (() => {
 
     // Makes a row visible, whatever hides it.
     reveal(row) {
+      this.section.classList.remove("unmatched");
       if (row.hidden) {
         this.input.value = "";
         this.search = [];

@@ -213,10 +213,11 @@ def show_command(name: str, as_json: bool, baselines: str | None, quiet: bool) -
     if reference.run is not None:
         raise UsageError(f"{reference} is a run: rlcompare show {reference}")
     manifest = found.find(reference.name) or found.get(reference.name)
+    version = manifest.version(reference)
     if as_json:
         _print_json(_document(manifest))
     else:
-        _print(found, manifest, manifest.version(reference))
+        _print(found, manifest, version)
     found.check(manifest)
 
 

@@ -23,6 +23,7 @@ from rlcompare.cli.options import (
     selection_options,
     side_options,
 )
+from rlcompare.errors import UsageError
 from rlcompare.language import tr
 
 DEFAULT_OUTPUT = Path("rlcompare-out")
@@ -106,6 +107,8 @@ def command(output: Path | None, formats: set[str], as_json: bool, **options: An
     from rlcompare.app.comparison import Request, compare_sides, warn_of_unknown_keys
     from rlcompare.app.trace import FORMAT, trace_file
 
+    if as_json and formats and output is None:
+        raise UsageError(f"--format {','.join(sorted(formats))} writes files: add -o DIR, or leave out --json")
     folder = output if output or as_json else DEFAULT_OUTPUT
     with trace_file(FORMAT in formats and folder is not None) as trace:
         diff = compare_sides(Request(**options), folder, trace=trace)

@@ -174,6 +174,8 @@ def plot_command(
     from rlcompare.history.store import load
     from rlcompare.text import safe_text
 
+    if page is not None and as_json:
+        raise UsageError("use either --json or --html, not both")
     if page is not None:
         check_output(page, [], "--html")
     history = load(_place(place), _split(varied))

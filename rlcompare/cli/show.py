@@ -30,6 +30,7 @@ from rlcompare.cli.options import (
     rank_option,
     step_option,
 )
+from rlcompare.errors import UsageError
 from rlcompare.language import mark, tr
 from rlcompare.secret import redacted
 
@@ -86,6 +87,8 @@ def command(path: Path, as_json: bool, page: Path | None, **options: Any) -> Non
     from rlcompare.db import open_read_only
     from rlcompare.interrupt import aside
 
+    if page is not None and as_json:
+        raise UsageError("use either --json or --html, not both")
     if page is not None:
         check_output(page, [path], "--html")
 

@@ -61,10 +61,10 @@ def judge(
     skipped = skipped_rules(rules, verdicts, diff)
     health = health_verdicts(diff, policy)
     if health and diff.unstable:  # then no change is for the better
-        passed = (
+        verdicts = tuple(
             replace(found, status=Status.PASS) if found.status == Status.IMPROVED else found for found in verdicts
         )
-        verdicts = (*health, *passed)
+    verdicts = (*health, *verdicts)
     return GateResult(
         policy,
         verdicts,

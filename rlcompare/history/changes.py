@@ -222,10 +222,12 @@ class _Environment:
             numbers, levels = levels_of_series(self._series[metric], alpha)
             for number, before, change in _metric_changes(self._series[metric], numbers, levels):
                 starts.append(_Start(place_of[number], place_of[before], change))
-        for group in self._together(starts):
+        groups = self._together(starts)
+        owners = self._owners([group[0] for group in groups])
+        for group in groups:
             if group[0].change.metric == self._headline and not group[0].change.gradual:
                 group += self._likewise(group[0], starts, [*alphas])
-            yield self._change(group)
+            yield self._change(group, owners.get(group[0].place, []))
 
     def _likewise(self, first: _Start, starts: Sequence[_Start], metrics: Sequence[str]) -> list[_Start]:
         """The metrics that jump with the headline, among those of which a search finds nothing beside that jump.
@@ -263,11 +265,11 @@ class _Environment:
                 groups.append([start])
         return groups
 
-    def _change(self, group: Sequence[_Start]) -> Change:
+    def _change(self, group: Sequence[_Start], acknowledged: Sequence[Acknowledged]) -> Change:
         first = group[0]
         run, before = self._runs[self._order[first.place]], self._runs[self._order[first.before]]
         metrics, worse = judged_change([start.change for start in group], self._headline)
-        accepted = self._acknowledgement(first)
+        accepted = max(acknowledged, key=lambda row: row.made_ns, default=None)
         counts = accepted is not None and accepted.expires >= self._today
         return Change(
             id=md5(f"{run.environment}/{run.run}".encode(), usedforsecurity=False).hexdigest()[:8],
@@ -282,15 +284,15 @@ class _Environment:
             expired=None if counts else accepted,
         )
 
-    def _acknowledgement(self, start: _Start) -> Acknowledged | None:
-        """That of a change, which may have moved by a run since."""
-        reach = _reach(start.change.gradual)
-        near = [
-            self._acknowledged[self._order[at]]
-            for at in range(start.place - reach, start.place + reach + 1)
-            if 0 <= at < len(self._order) and self._order[at] in self._acknowledged
-        ]
-        return max(near, key=lambda row: row.expires, default=None)
+    def _owners(self, starts: Sequence[_Start]) -> dict[int, list[Acknowledged]]:
+        """The acknowledgements of each change, by its place. A change may have moved since: the nearest one has it."""
+        owners: dict[int, list[Acknowledged]] = {}
+        for place, number in enumerate(self._order):
+            near = [start for start in starts if abs(start.place - place) <= _reach(start.change.gradual)]
+            if number in self._acknowledged and near:
+                nearest = min(near, key=lambda start: (abs(start.place - place), start.change.gradual, -start.place))
+                owners.setdefault(nearest.place, []).append(self._acknowledged[number])
+        return owners
 
     def _differences(self, start: _Start) -> Iterator[Difference]:
         """What differs between the runs just before and just after, the same in all on each side."""

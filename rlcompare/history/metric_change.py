@@ -51,12 +51,18 @@ def judged_change(changes: Sequence[MetricChange], headline: str) -> tuple[tuple
     if TOKENS in by_name:
         lead, worse = _at_other_work(by_name, headline)
     else:
-        largest = max(changes, key=lambda one: (one.worse is True, one.worse is False, _size(one), one.metric))
+        largest = max(changes, key=_weight)
         lead = by_name.get(headline, largest)
+        if lead.worse and lead.undone and not largest.undone:
+            lead = largest  # the headline is as before, another metric is still worse
         worse = lead.worse
     most = max((_moved_ms(one) for one in changes), default=0.0)
     rest = sorted((one for one in changes if one is not lead), key=lambda one: (*_place(one, most), one.metric))
     return (lead, *rest), worse
+
+
+def _weight(one: MetricChange) -> tuple[bool, bool, bool, float, str]:
+    return bool(one.worse and not one.undone), one.worse is True, one.worse is False, _size(one), one.metric
 
 
 def _once(changes: Sequence[MetricChange], headline: str) -> list[MetricChange]:

@@ -64,6 +64,7 @@ class Acknowledged(NamedTuple):
     reason: str
     author: str | None
     expires: str
+    made_ns: int = 0
 
 
 @dataclass(frozen=True)

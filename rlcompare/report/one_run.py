@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rlcompare import __version__
-from rlcompare.language import tr, trn
+from rlcompare.language import mark, tr, trn
 from rlcompare.report.cells import Cell, Column
 from rlcompare.report.charts.chart import Chart
 from rlcompare.report.charts.one_run import account_chart, phases_chart
@@ -21,6 +21,7 @@ _SENTENCE_LIMIT = 1000
 _UNITS = {"ms": "ms", "us": "µs", "percent": "%", "bytes": "bytes"}
 _OF_PIPELINES = ("p2p_ms", "bubble_ms", "stage_ms")
 """Columns of pipelines, shown only if ranks send to each other."""
+_SEVERITIES = {"warning": mark("warning"), "info": mark("info")}
 
 
 @dataclass(frozen=True)
@@ -35,9 +36,10 @@ class RunSection:
 
 @dataclass(frozen=True)
 class Note:
-    """What is missing, damaged or inferred."""
+    """What is missing, damaged or inferred. ``word`` is the severity in the language in use."""
 
     severity: str
+    word: str
     text: str
 
 
@@ -95,7 +97,8 @@ def _facts(overview: RunSection) -> tuple[tuple[str, str], ...]:
 def _note(row: dict[str, Any]) -> Note:
     count = trn("{n} capture", "{n} captures", row["captures"])
     text = safe_text(said(str(row["message"])), _SENTENCE_LIMIT)
-    return Note(safe_text(row["severity"], 20), f"{text} ({count})" if row["captures"] > 1 else text)
+    severity = safe_text(row["severity"], 20)
+    return Note(severity, tr(_SEVERITIES.get(severity, severity)), f"{text} ({count})" if row["captures"] > 1 else text)
 
 
 def _table(section: RunSection) -> Table:

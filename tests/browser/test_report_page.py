@@ -133,6 +133,10 @@ def test_print_leaves_tables_out_unless_asked_for_and_then_shows_all_rows(visit:
     assert seen.page.evaluate("window.asked") == "all"
     seen.page.emulate_media(media="print")
     assert len(seen.shown("kernels")) == 120
+    folds = seen.page.locator("main details:not(.columns)")
+    assert folds.count() > 0 and seen.page.locator("main details:not([open], .columns)").count() == 0
+    seen.page.evaluate("window.dispatchEvent(new Event('afterprint'))")
+    assert seen.page.locator("main details:not([open], .columns)").count() > 0
 
 
 @pytest.mark.parametrize("width", [320, 390, 768, 1360])

@@ -173,6 +173,24 @@ def test_csv_holds_the_rows_shown_and_runs_nothing(visit: Open, tmp_path: Path) 
     assert {row[2] for row in rows} == {"1.500"}
 
 
+def test_csv_has_the_names_that_the_glossary_explains(visit: Open, tmp_path: Path) -> None:
+    seen = visit(diff_examples.regression())
+    with seen.page.expect_download() as download:
+        seen.page.locator("#s-overall button.csv").click()
+    download.value.save_as(tmp_path / "overall.csv")
+    text = (tmp_path / "overall.csv").read_text(encoding="utf-8-sig")
+    names = [row[0] for row in csv.reader(io.StringIO(text, newline=""))]
+    assert all(names) and "time.step" in names
+
+
+def test_a_link_shows_a_table_that_the_search_hides(visit: Open) -> None:
+    seen = visit(diff_examples.regression())
+    seen.page.locator("#s-kernels").evaluate("section => section.classList.add('unmatched')")
+    assert not seen.page.locator("#s-kernels").is_visible()
+    seen.page.evaluate("pageTables.tables.get('s-kernels').reveal(pageTables.tables.get('s-kernels').rows[0])")
+    assert seen.page.locator("#s-kernels").is_visible()
+
+
 def test_links_are_copied(visit: Open) -> None:
     seen = visit(diff_examples.regression())
     seen.page.context.grant_permissions(["clipboard-read", "clipboard-write"])

@@ -90,6 +90,19 @@ class TestOneRun:
             assert (result.code, message in result.error) == (2, True), result.err
         assert Path("trace.db").read_text() == "mine"
 
+    @pytest.mark.parametrize(
+        ("command", "message"),
+        [
+            (("show", "x", "--html", "page.html", "--json"), "use either --json or --html, not both"),
+            (("history", "plot", "--html", "page.html", "--json"), "use either --json or --html, not both"),
+            (("diff", "-d", "x", "-bp", "y", "--json", "--format", "md"), "--format md writes files: add -o DIR"),
+        ],
+    )
+    def test_outputs_that_exclude_each_other(self, rlcompare: Command, command: tuple[str, ...], message: str) -> None:
+        result = rlcompare(*command)
+        assert (result.code, message in result.error) == (2, True), result.err
+        assert not Path("page.html").exists()
+
 
 class TestHistory:
     @pytest.fixture(autouse=True)

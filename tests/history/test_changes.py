@@ -146,6 +146,36 @@ def test_an_acknowledgement_counts_until_its_day_has_passed() -> None:
         assert (change.expired == row) is (expires < TODAY)
 
 
+def test_an_acknowledgement_is_of_the_nearest_change() -> None:
+    """That of a jump does not cover another metric that drifts soon after."""
+    drift = [1e9 * (1 + 0.02 * max(0, place - 46)) for place in range(60)]
+    found = history({HEADLINE: series(1, 40, 0.1), MEMORY: drift})
+    both = {change.metrics[0].metric: change for change in changes_of(found)}
+    assert both[MEMORY].metrics[0].gradual
+    row = Acknowledged(both[HEADLINE].run.number, "needed", None, TODAY)
+    assert {change.metrics[0].metric: change.is_open for change in changes_of(replace(found, acknowledged=(row,)))} == {
+        HEADLINE: False,
+        MEMORY: True,
+    }
+
+
+def test_of_several_acknowledgements_the_last_counts() -> None:
+    flat = history({HEADLINE: series(1, 40, 0.1)})
+    rows = (Acknowledged(40, "old", None, "2027-01-01", 1), Acknowledged(41, "new", None, "2026-11-22", 2))
+    (change,) = changes_of(replace(flat, acknowledged=rows))
+    assert (change.acknowledged, change.expired) == (None, rows[1])
+
+
+def test_what_is_still_worse_names_the_change() -> None:
+    """The step is as before from run 61 on, the memory is not."""
+    values = series(1, 40, 0.08, count=80)
+    step = [*values[:60], *(value / 1.08 for value in values[60:])]
+    found = history({HEADLINE: step, MEMORY: [1e9] * 40 + [1.1e9] * 40})
+    change = changes_of(found)[-1]
+    assert (change.metrics[0].metric, change.is_open) == (MEMORY, True)
+    assert {one.metric: one.undone for one in change.metrics} == {MEMORY: False, HEADLINE: True}
+
+
 def test_a_drift_names_no_run_and_no_version() -> None:
     """Metrics that drift together are one change, which is accepted although its place moves."""
     drift = [value * (1 + 0.004 * max(0, place - 20)) for place, value in enumerate(series(1))]

@@ -466,6 +466,19 @@ class TestPolicy:
         assert verdict.rule.severity == RuleSeverity.WARN
 
     @pytest.mark.parametrize(
+        ("symptom", "code"),
+        [
+            (Symptom("health.not_finite", "actor/pg_loss", "baseline", RuleSeverity.WARN, 1, 0, None, "…"), 0),
+            (Symptom("health.ends_early", "", "new", RuleSeverity.ERROR, 25, 25, None, "…"), 1),  # both logs do
+        ],
+    )
+    def test_signs_that_make_no_change_worse_are_verdicts_too(self, faster: Diff, symptom: Symptom, code: int) -> None:
+        result = judge(replace(faster, symptoms=(symptom,)), built_in_policy())
+        found = {verdict.metric: verdict.status for verdict in result.verdicts}
+        assert (found[symptom.key], found["timing_s/step"]) == ("unhealthy", "improved")
+        assert result.exit_code == code
+
+    @pytest.mark.parametrize(
         ("rule", "says"),
         [
             (
