@@ -52,7 +52,7 @@ ALL_OF_IT = 0.01
 SLOWER_LINK = 0.7
 """A link is named if its bandwidth fell below this part of what it was, or rose above the inverse."""
 
-_PACKETS = {"dropped": "dropped {} packets", "error": "had {} damaged packets", "retried": "sent {} packets again"}
+_PACKETS = {"dropped": "dropped {} {}", "error": "had {} damaged {}", "retried": "sent {} {} again"}
 """What is said of packets, by the end of their counter's name."""
 
 _PARTS = {"compute": "computation", "exposed_comm": "exposed communication", "free": "free time"}
@@ -186,12 +186,12 @@ def communication(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
             text = f"Exposed {short(name)} not known to be waiting for a rank {moved(delta)} per step."
             yield Candidate("communication", whole(parts), text, "account", name)
             continue
-        if mean and abs(own / mean) <= STEADY and not basis.is_apart(parts.values()):
+        is_steady = mean and abs(own / mean) <= STEADY and not _is_other_waiting(rows, mean)
+        if is_steady and not basis.is_apart(parts.values()):
             yield Candidate("lost_overlap", whole(parts), _cover(name, delta, own), "collectives", name)
             continue
-        row = max(rows, key=lambda row: (number(row["delta"]) or 0.0) * (1 if delta > 0 else -1))
         link, facts = _link(evidence, delta)
-        tail = f"{_split(rows, row)}{link}."
+        tail = f"{_split(rows)}{link}."
         exposed = "all" if own and abs(delta / own - 1) <= ALL_OF_IT else ms(delta)
         of_it = "" if _exposed(rows) is None else f" ({exposed} of it exposed)"
         text = f"{short(name)} {moved(own)} per step{of_it}{tail}"
@@ -203,7 +203,7 @@ def communication(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
             text = f"Exposed {short(name)} {moved(delta)} per step, and its total {moved(own)}{tail}"
         if all(part.kind == "transfer" for part in parts.values()):
             more = f"{ms(delta)} {'more' if delta > 0 else 'less'}"
-            tail = f"{_work(row)}{_lone(rows)}{link}."
+            tail = f"{_work(rows)}{_lone(rows)}{link}."
             text = f"{short(name)} takes {more} of the step after all ranks have started it{tail}"
         yield Candidate("communication", whole(parts), text, "collectives", name, facts if tail in text else ())
 
@@ -323,19 +323,19 @@ def _cover(name: str, delta: float, own: float) -> str:
     )
 
 
-def _split(rows: Sequence[Row], row: Row) -> str:
+def _split(rows: Sequence[Row]) -> str:
     """What a collective's change is made of, as far as the profile tells.
 
     Args:
-        rows: of the section ``collectives``, of this collective.
-        row: the one that changed most.
+        rows: of the section ``collectives``, of this collective: one for each group of ranks.
     """
-    if work := _work(row):
+    if work := _work(rows):
         return work
     lone = _lone(rows)
-    if row.get("new_wait_ms") is None or row.get("baseline_wait_ms") is None:
+    waits, transits = _sums(rows, "wait_ms"), _sums(rows, "transit_ms")
+    if waits is None or transits is None:
         return lone
-    wait, transit = _grown(row, "wait_ms"), _grown(row, "transit_ms")
+    wait, transit = waits[1] - waits[0], transits[1] - transits[0]
     if abs(wait) > 2 * abs(transit):
         return f"{lone}, nearly all of it waiting for other ranks"
     return f"{lone}, {'nearly all of it transfer' if abs(transit) > 2 * abs(wait) else 'both waiting and transfer'}"
@@ -353,10 +353,23 @@ def _lone(rows: Sequence[Row]) -> str:
     return f", and is {'new' if after else 'gone'}: {count(calls)} {'calls' if calls != 1 else 'call'} per step"
 
 
-def _work(row: Row) -> str:
-    """More bytes or calls of a collective; empty if both are the same or unknown."""
+def _sums(rows: Sequence[Row], column: str) -> tuple[float, float] | None:
+    """What a column sums to on the baseline and on the new side; None if a side that has a row does not know it."""
+    sums = []
+    for side in SIDES:
+        present = (Presence.BOTH, Presence.BASELINE_ONLY if side == "baseline" else Presence.NEW_ONLY)
+        values = [number(row.get(f"{side}_{column}")) for row in rows if row["presence"] in present]
+        known = [value for value in values if value is not None]
+        if len(known) < len(values):
+            return None
+        sums.append(fsum(known))
+    return sums[0], sums[1]
+
+
+def _work(rows: Sequence[Row]) -> str:
+    """More bytes or calls of a collective in all groups; empty if both are the same or unknown."""
     for column, words in (("bytes", "and moves {} {} bytes"), ("calls", "and is called {} {} often")):
-        before, after = (number(row.get(f"{side}_{column}")) for side in ("baseline", "new"))
+        before, after = _sums(rows, column) or (0.0, 0.0)
         if before and after and abs(after / before - 1) > LEAST_RELATIVE:
             fewer = "fewer" if column == "bytes" else "less"
             return ", " + words.format(percent(after / before), "more" if after > before else fewer)
@@ -411,4 +424,5 @@ def _packets(evidence: Evidence, delta: float, members: Sequence[str] | None) ->
     )
     counted, words, row = found[0]
     side = "while it was profiled, none before" if delta > 0 else "before, none now"
-    return f"; {row['member']} {words.format(count(counted))} {side}", facts
+    noun = "packet" if counted == 1 else "packets"
+    return f"; {row['member']} {words.format(count(counted), noun)} {side}", facts

@@ -210,7 +210,8 @@ def _with_facts(
     Where few of its calls are longer, that is all: the others are as fast as before.
     """
     if interrupted := odd_calls(evidence, [change.name]):
-        return interrupted, ()
+        calls = fsum(one.new_calls for one in evidence.operators if one.name == change.name)
+        return interrupted if change.new_calls == calls else "", ()  # it counts the calls of all inputs and phases
     facts = changed_with(evidence, change, shapes)
     module, row = in_odd_module(evidence, delta)
     return achieved(evidence, change, shapes) + clauses(facts) + module, (*(fact.row for fact in facts), *row)
@@ -406,8 +407,10 @@ def _came_or_went(change: OperatorChange, place: str, delta: float, *, counted: 
     if not counted:
         return _new_or_gone(place, delta)
     if change.new > 0:
-        return f"{place} is new: {count(change.new_calls)} calls per step that take {ms(delta)}"
-    return f"{place} is gone: {count(change.baseline_calls)} calls per step that took {ms(delta)}"
+        calls = "call per step that takes" if change.new_calls == 1 else "calls per step that take"
+        return f"{place} is new: {count(change.new_calls)} {calls} {ms(delta)}"
+    calls = "call" if change.baseline_calls == 1 else "calls"
+    return f"{place} is gone: {count(change.baseline_calls)} {calls} per step that took {ms(delta)}"
 
 
 def _called(change: OperatorChange, place: str, delta: float, *, counted: bool) -> str:

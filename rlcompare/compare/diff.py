@@ -78,6 +78,7 @@ def compare_runs(baseline: SideInput, new: SideInput, options: CompareOptions | 
             events,
             rollups.rows(records.RunSeries),
             rollups.rows(records.LongStep),
+            rollups.rows(records.StepTimer),
         )
         overall = with_step_noise(
             with_work(overall, log), rollups.rows(records.StepNoise), rollups.rows(records.ProfileNoise), log.timers

@@ -273,9 +273,12 @@ def _hidden(parts: Sequence[Part]) -> str:
 
 def _moved_out(log: TrainingLog, part: Part) -> str:
     """A clause for a phase that one side has outside of its step; else empty."""
+    other: SideName = "new" if part.baseline else "baseline"
     if part.timer not in log.changes or (part.baseline and part.new) or part.phase != part.name:
         return ""
-    return f", as {SPEED} of the {'new side' if part.baseline else 'baseline'} does not include it"
+    if (other, part.timer) in log.of_step:  # none of the steps that count has it
+        return ""
+    return f", as {SPEED} of the {'new side' if other == 'new' else 'baseline'} does not include it"
 
 
 def _beside_the_step(log: TrainingLog, part: Part) -> str:
@@ -292,7 +295,8 @@ def _why(evidence: Evidence, part: Part, rest: float) -> tuple[str, bool]:
     rare = evidence.rare_phases.get(str(part.phase))
     outside = _moved_out(evidence.log, part)
     in_steps = "" if rare is None else rare.text_of("baseline" if part.baseline else "new") if outside else rare.text
-    clauses = [f"{_hidden([part])}{f', {in_steps}' if in_steps else ''}", mostly(part.row, part.delta)]
+    profiled = mostly(part.row, part.delta) if part.name == part.phase else ""  # that of the whole phase
+    clauses = [f"{_hidden([part])}{f', {in_steps}' if in_steps else ''}", profiled]
     clauses += [
         batches(evidence, part.name, part.delta),
         outside or _beside_the_step(evidence.log, part),

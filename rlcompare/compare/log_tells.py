@@ -108,7 +108,7 @@ _OF_GENERATION = (
     Beside(
         ("rollout/spec_accept_length", "rollout/spec_accept_rate"),
         False,
-        "with a lower acceptance of speculative tokens ({metric} {baseline} → {new})",
+        "with another acceptance of speculative tokens ({metric} {baseline} → {new})",
         scales=True,
     ),
     Beside(
@@ -178,7 +178,9 @@ _BESIDE: Mapping[str, Sequence[Beside]] = {
     ),
 }
 
-_BATCH = ("actor_rollout_ref.rollout.n", "data.train_batch_size", *DEVICES)
+_RESPONSES = "actor_rollout_ref.rollout.n"
+"""The setting of that name; other settings' names begin with it."""
+_BATCH = (_RESPONSES, "data.train_batch_size", *DEVICES)
 _SETTINGS: Mapping[str, Sequence[str]] = {
     GENERATION: (*_BATCH, "data.max_", "actor_rollout_ref.rollout."),
     WAITING: ("data.max_response_length", "async_training.", "actor_rollout_ref.rollout."),
@@ -206,7 +208,7 @@ _NOT_OF_SPEED = (
 )  # fmt: skip
 """Parts of the names of settings that do not tell how fast something is."""
 
-WORK_SETTINGS = ("actor_rollout_ref.rollout.n", "data.train_batch", "data.gen_batch", "data.max_response_length")
+WORK_SETTINGS = (_RESPONSES, "data.train_batch", "data.gen_batch", "data.max_response_length")
 _MOST_SETTINGS = 2
 
 
@@ -260,14 +262,18 @@ def settings(evidence: Evidence, beginnings: Sequence[str], delta: float) -> str
     found = []
     for row in evidence.sections["env"].rows:
         name, values = str(row["name"]), (row["baseline"], row["new"])
-        place = next((place for place, beginning in enumerate(beginnings) if name.startswith(beginning)), None)
+        place = next((place for place, beginning in enumerate(beginnings) if _begins(name, beginning)), None)
         if place is None or None in values or values[0] == values[1] or any(part in name for part in _NOT_OF_SPEED):
             continue
-        along = 1 if name.startswith(WORK_SETTINGS) else -1 if name in DEVICES else 0
+        along = 1 if any(_begins(name, work) for work in WORK_SETTINGS) else -1 if name in DEVICES else 0
         if _change_of(*values) * along * delta >= 0:
             found.append((place, f"{name} {short(values[0], 30)} → {short(values[1], 30)}"))
     texts = [text for _, text in sorted(found)]
     return f" ({'; '.join(texts[:_MOST_SETTINGS])})" if texts else ""
+
+
+def _begins(setting: str, beginning: str) -> bool:
+    return setting == beginning or (setting.startswith(beginning) and beginning != _RESPONSES)
 
 
 def _change_of(before: object, after: object) -> float:

@@ -236,7 +236,7 @@ def _agree(parts: Sequence[Part], timed: Sequence[Part], change: float) -> bool:
     if not named:
         return True
     most = max(named, key=lambda part: part.delta / change)
-    return total(part for part in parts if part.phase == most.name) * change > 0
+    return total(part for part in parts if part.phase == most.phase) * change > 0
 
 
 def _values(evidence: Evidence) -> tuple[float, float]:

@@ -18,6 +18,7 @@ from rlcompare.compare.parts import (
     COMPUTE,
     LATE_START,
     TIMER,
+    WAIT,
     Basis,
     Candidate,
     Part,
@@ -38,6 +39,9 @@ MORE_KERNELS = 0.05
 
 LEAST_LONE = 0.05
 """Part of the change from which a phase that only one side has is told."""
+
+_LAUNCHES = frozenset({"launch", "queue"})
+"""Kinds of parts that are named after the kernel that is launched."""
 
 _HALF = 40
 """Characters of each of two names that are told as one."""
@@ -105,7 +109,7 @@ def _kinds(evidence: Evidence, basis: Basis, rest: Basis, replaced: Sequence[set
             if kind == COMPUTE:
                 reason = _reason(evidence, basis, parts) or _outside(evidence, basis, parts)
                 types = "" if reason else _retyped(evidence, basis, parts)
-            changed = sum(1 for of_name in names.values() if total(of_name.values()))
+            changed = [of_name for of_name in names.values() if total(of_name.values())]
             text = (
                 f"{start} {moved(delta)} per step, over {_names(evidence, kind, changed)}{reason}; the largest is"
                 f" {_shown(evidence, largest, names[largest])} ({signed(most)}){types}{clause}."
@@ -162,11 +166,18 @@ def _is_elsewhere(changes: Mapping[str, Sequence[float]], lone: Collection[str])
     return moved_here > 0 and -fell > 0.5 * moved_here
 
 
-def _names(evidence: Evidence, kind: str, number_: int) -> str:
-    """So many names of a kind of time, and what they are of."""
+def _names(evidence: Evidence, kind: str, names: Sequence[Mapping[int, Part]]) -> str:
+    """How many names of a kind of time there are, and what they are of. Ranks are waited for in the collectives."""
+    kinds = [{part.kind for part in parts.values()} for parts in names]
     if kind == "idle":
-        return f"{number_} {'operator or call' if number_ == 1 else 'operators and calls'}"
+        word, words = "operator or call", "operators and calls"
+        if any(one <= _LAUNCHES for one in kinds):
+            word, words = "launch", "operators, calls and launches"
+        return f"{len(names)} {word if len(names) == 1 else words}"
     word = ("kernel" if evidence.on_device else "operator") if kind == COMPUTE else "collective"
+    number_ = sum(one != {WAIT} for one in kinds)
+    if not number_:
+        word, number_ = "rank", len(names)
     return f"{number_} {word}{'' if number_ == 1 else 's'}"
 
 
@@ -297,6 +308,11 @@ def _by_name(parts: Mapping[int, Part], replaced: Sequence[set[str]]) -> dict[st
 def _shown(evidence: Evidence, name: str, parts: Mapping[int, Part]) -> str:
     if all(part.name == name == part.kind for part in parts.values()):
         return words_of(name)
+    kinds = {part.kind for part in parts.values()}
+    if kinds == {WAIT}:
+        return f"waiting for {evidence.short(name)}"
+    if kinds <= _LAUNCHES:
+        return f"the launch of {evidence.short(name)}"
     return evidence.short(name) if any(part.name == name for part in parts.values()) else name
 
 
@@ -331,4 +347,5 @@ def batches(evidence: Evidence, phase: str, delta: float) -> str:
         return ""
     if batches.delta * delta <= 0:
         return ""
-    return f", which has {count(batches.new or 0)} micro batches instead of {count(batches.baseline or 0)}"
+    noun = "micro batch" if batches.new == 1 else "micro batches"
+    return f", which has {count(batches.new or 0)} {noun} instead of {count(batches.baseline or 0)}"

@@ -341,7 +341,8 @@ def _steps_of(found: records.IdleStep | records.UnmarkedStep) -> str:
 
 def _unmarked_ranks(ranks: records.UnmarkedRank, given: Mapping[SideName, SideInput]) -> Finding:
     shown = listed(ranks.members)
-    text = f"{shown} left out: it has no step marks, unlike others, so its steps cannot be separated."
+    it_has, its = ("it has", "its") if len(ranks.members) == 1 else ("they have", "their")
+    text = f"{shown} left out: {it_has} no step marks, unlike others, so {its} steps cannot be separated."
     return finding_of("unmarked_rank", ranks.side, CAUTION, where(ranks, given) + text)
 
 

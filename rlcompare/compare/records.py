@@ -479,6 +479,11 @@ class TimerNoise(NamedTuple):
     error: float
 
 
+class StepTimer(NamedTuple):
+    side: SideName
+    name: str
+
+
 class StepNoise(NamedTuple):
     name: str
     alone: float

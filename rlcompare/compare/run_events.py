@@ -161,7 +161,8 @@ def _longer(event: RunEvent) -> str:
     every = f", every {event.period} steps" if event.period else ""
     steps = f"in {event.steps} step{'s' if event.steps > 1 else ''}{every}"
     timers = ", ".join(f"{short(fact.name)} {_amount(fact.after, 's')}" for fact in event.facts)
-    reason = f", which test or save a checkpoint: {timers}" if event.what == EventKind.TEST_OR_SAVE else ""
+    does = "test or save" if event.steps > 1 else "tests or saves"
+    reason = f", which {does} a checkpoint: {timers}" if event.what == EventKind.TEST_OR_SAVE else ""
     return f"{_changed(event)} {steps} ({_levels(event)}){reason}"
 
 

@@ -8,7 +8,7 @@ timer is known, and its slope is not.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import fsum, sqrt
 from statistics import correlation
@@ -18,6 +18,7 @@ from rlcompare.compare.records import (
     LongStep,
     MetricSample,
     RunSeries,
+    StepTimer,
     TimerDriver,
     TimerNoise,
     TimerPart,
@@ -131,6 +132,7 @@ class TrainingLog:
         timers: the key of the timer of each phase.
         lone: the side of each of these that only one side has.
         long: the few steps in which a timer takes longer, where they make its mean differ.
+        of_step: the timers that are part of the step, with their side.
     """
 
     inner: Mapping[str, Sequence[InnerTimer]] = field(default_factory=dict)
@@ -140,6 +142,7 @@ class TrainingLog:
     timers: Mapping[str, str] = field(default_factory=dict)
     lone: Mapping[str, SideName] = field(default_factory=dict)
     long: Mapping[str, LongSteps] = field(default_factory=dict)
+    of_step: frozenset[tuple[SideName, str]] = frozenset()
 
     def change(self, *metrics: str) -> tuple[str, Change] | None:
         """The first of these metrics that both sides have."""
@@ -186,6 +189,7 @@ def training_log(
     events: Iterable[RunEvent],
     series: Iterable[RunSeries],
     long: Sequence[LongStep],
+    of_step: Iterable[StepTimer],
 ) -> TrainingLog:
     """Gathers what the log tells.
 
@@ -194,6 +198,7 @@ def training_log(
         events: what happens within the runs. That a level begins at some step is no luck.
         series: the metrics of each run step by step.
         long: steps in which a timer takes longer than in the others.
+        of_step: the timers that are part of the step, by side.
     """
     left = _left_by_levels(events, series)
     errors: dict[SideName, dict[str, list[float]]] = {side: {row.name: [] for row in noise} for side in SIDES}
@@ -212,7 +217,10 @@ def training_log(
     timers = {phase.phase: phase.timer for phase in phases if phase.timer is not None}
     drivers, residual = _drivers(driven)
     lone = {name: side for name, found in values.items() for side in SIDES if not found[_OTHER[side]]}
-    return TrainingLog(_inner(parts), changes, drivers, residual, timers, lone, long_steps(long))
+    runs = {(phase.side, phase.run) for phase in phases}
+    return TrainingLog(
+        _inner(parts, runs), changes, drivers, residual, timers, lone, long_steps(long), frozenset(of_step)
+    )
 
 
 def _may_tell(metric: str) -> bool:
@@ -263,9 +271,8 @@ def _error(errors: Mapping[SideName, Mapping[str, Sequence[float]]], name: str) 
     return sqrt(fsum(squares))
 
 
-def _inner(parts: Sequence[TimerPart]) -> dict[str, Sequence[InnerTimer]]:
-    """For each phase, the first way to divide it that all runs have."""
-    runs = {(part.side, part.run) for part in parts}
+def _inner(parts: Sequence[TimerPart], runs: Collection[tuple[SideName, int]]) -> dict[str, Sequence[InnerTimer]]:
+    """For each phase, the first way to divide it that all runs with phases have."""
     found: dict[str, Sequence[InnerTimer]] = {}
     for phase, way in sorted({(part.phase, part.way) for part in parts}):
         rows = [part for part in parts if part.phase == phase and part.way == way]

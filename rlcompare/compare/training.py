@@ -148,7 +148,7 @@ def rare_phases(timers: Sequence[TrainingPhase]) -> dict[str, RarePhase]:
         had = {
             side: sum(timer.steps for timer in timers if timer.side == side and timer.phase == name) for side in SIDES
         }
-        if any(0 < had[side] < steps[side] for side in SIDES):
+        if all(steps.values()) and any(0 < had[side] < steps[side] for side in SIDES):
             rare[name] = RarePhase(had, steps)
     return rare
 

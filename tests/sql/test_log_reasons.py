@@ -8,6 +8,8 @@ from collections.abc import Callable, Sequence
 from math import sqrt
 from pathlib import Path
 from statistics import correlation, fmean, linear_regression, stdev, variance
+from types import SimpleNamespace
+from typing import Any
 
 import duckdb
 import pytest
@@ -16,8 +18,9 @@ from rlcompare import resources
 from rlcompare.compare.evidence import Evidence
 from rlcompare.compare.log_tells import settings, settings_of
 from rlcompare.compare.parts import TIMER, Part
-from rlcompare.compare.records import TimerDriver, TimerPart
+from rlcompare.compare.records import TimerDriver, TimerPart, TrainingPhase
 from rlcompare.compare.timers import MS_PER_S, Driver, InnerTimer, netted, training_log
+from rlcompare.compare.training import rare_phases
 from rlcompare.model.diff import Cause, Diff, Section
 from rlcompare.model.words import SIDES
 from tests.sql.rollup_stores import compared
@@ -49,7 +52,7 @@ def driver_rows(timer: Sequence[float], first: Sequence[float], second: Sequence
 
 
 def drivers_of(rows: Sequence[TimerDriver]) -> Sequence[Driver]:
-    return training_log([], [], [], rows, [], [], [], [], []).drivers["timing_s/gen"]
+    return training_log([], [], [], rows, [], [], [], [], [], []).drivers["timing_s/gen"]
 
 
 def test_a_slope_is_that_of_a_linear_regression() -> None:
@@ -126,9 +129,30 @@ def test_a_phase_is_divided_only_as_both_sides_divide_it() -> None:
     def part(side: str, way: int, name: str) -> TimerPart:
         return TimerPart(side, 0, way, "generate_sequences", name, name, 1e9)  # type: ignore[arg-type]
 
-    both = [part(side, 2, "generation itself") for side in SIDES]
-    log = training_log([], [*both, part("new", 1, "tools")], [], [], [], [], [], [], [])
+    def phase(side: str, run: int) -> TrainingPhase:
+        return TrainingPhase(side, run, None, "generate_sequences", "timing_s/gen", 2e9, 0.0, 3e9, 4, 4)  # type: ignore[arg-type]
+
+    both, phases = [part(side, 2, "generation itself") for side in SIDES], [phase(side, 0) for side in SIDES]
+    log = training_log(phases, [*both, part("new", 1, "tools")], [], [], [], [], [], [], [], [])
     assert [timer.part for timer in log.inner["generate_sequences"]] == ["generation itself"]
+    # Another run of the phase, which is not divided: the parts would not sum to its mean.
+    assert training_log([*phases, phase("new", 1)], both, [], [], [], [], [], [], [], []).inner == {}
+
+
+def test_a_phase_that_one_side_alone_can_have_is_not_rare() -> None:
+    found = TrainingPhase("new", 0, None, "update_actor", "timing_s/update_actor", 2e9, 0.0, 3e9, 4, 19)
+    assert rare_phases([found]) == {}
+    assert rare_phases([found, found._replace(side="baseline", steps=19)])["update_actor"].had["new"] == 4
+
+
+@pytest.mark.parametrize(
+    ("name", "told"), [("n", True), ("name", False), ("nnodes", False), ("log_prob_micro_batch_size", False)]
+)
+def test_a_setting_is_not_taken_for_one_that_its_name_begins_like(name: str, told: bool) -> None:
+    row = {"name": f"actor_rollout_ref.rollout.{name}", "baseline": "4", "new": "8"}
+    evidence: Any = SimpleNamespace(sections={"env": SimpleNamespace(rows=[row])})
+    part = Part(TIMER, "update_actor", "update_actor", 10.0, 13.0)
+    assert bool(settings(evidence, settings_of(part), part.delta)) is told
 
 
 def job(seed: int, change: Callable[[dict[str, float]], None] = lambda step: None) -> Steps:
@@ -496,6 +520,12 @@ def test_a_phase_that_the_other_side_has_outside_of_its_steps_is_told_as_such(tm
     old, new = (logged(tmp_path / f"{n}.duckdb", *saved(job(n), every, n - 1.0)) for n, every in ((1, 8), (2, 3)))
     (text,) = (cause.text for cause in compared(old, new).causes if cause.row == "save_checkpoint")
     assert text.endswith("in 13 of 39 steps, as timing_s/step of the baseline does not include it.")
+    # A side that saves in none of the steps that count, but in its first one, includes it all the same.
+    once = list(job(4))
+    once[0] = {**once[0], "timing_s/save_checkpoint": 40.0, "timing_s/step": once[0]["timing_s/step"] + 40.0}
+    often, once_ = logged(tmp_path / "3.duckdb", *saved(job(3), 3, 1.0)), logged(tmp_path / "4.duckdb", *once)
+    (text,) = (cause.text for cause in compared(often, once_).causes if cause.row == "save_checkpoint")
+    assert "does not include it" not in text
 
 
 @pytest.mark.slow
