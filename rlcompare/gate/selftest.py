@@ -80,11 +80,16 @@ class _Bench:
         return judge(replace(self.data, **changes), self.policy, self.spreads)
 
     def verdict(self, rule: Rule, changed: Delta) -> tuple[Verdict, int]:
-        """The verdict of the rule on data in which one metric changed, and the exit code."""
+        """The verdict of the rule on data in which one metric changed, and the exit code.
+
+        A rule for the headline may judge another metric then: a step that is shorter than its device's time is none.
+        """
         others = tuple(delta for delta in self.data.overall if delta.metric != changed.metric)
         result = self.judged(overall=(*others, changed))
-        own = next(one for one in result.verdicts if one.rule == rule and one.metric == changed.metric)
-        return own, result.exit_code
+        own = [one for one in result.verdicts if one.rule == rule and one.metric == changed.metric]
+        text_ = "at this value the rule judges another metric"
+        absent = Verdict(rule, changed.metric, Status.MISSING, text_, None, None, "", verified=True)
+        return (own or [absent])[0], result.exit_code
 
 
 def try_policy(
@@ -201,6 +206,8 @@ def _not_held(trial: Trial) -> str:
     """What does not hold. Half of the limit may stay open: few runs cannot tell it from twice the limit."""
     if trial.equal not in ("", Status.PASS):
         return f"equal runs are {trial.equal.replace('_', ' ')}: the limit is too small for the noise of the runs"
+    if trial.within == Status.MISSING:
+        return f"at a value within the limit the rule judges another metric than {trial.metric}"
     if trial.within not in ("", Status.PASS, Status.INCONCLUSIVE):
         return f"a change within the limit is {trial.within.replace('_', ' ')}"
     return ""

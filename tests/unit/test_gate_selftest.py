@@ -106,3 +106,12 @@ def test_rules_that_are_off_are_not_tried() -> None:
     policy = built_in_policy()
     off = replace(policy, rules=tuple(replace(one, severity="off") for one in policy.rules))  # type: ignore[arg-type]
     assert try_policy(off) == ()
+
+
+def test_a_value_at_which_another_metric_is_the_headline(tmp_path: Path) -> None:
+    """A step that is shorter than what its device computes is not judged."""
+    times = (delta("time.step", 4752, 5017), delta("time.compute", 4000, 4100), delta("time.device_span", 4700, 4950))
+    trials = tried(tmp_path, '[[rule]]\nmetric = "headline"\nmin = 0.01\n', diff(*times, headline="time.step"))
+    assert [trial.problem for trial in trials] == [
+        "at a value within the limit the rule judges another metric than time.step"
+    ]
