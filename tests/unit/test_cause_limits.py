@@ -172,7 +172,7 @@ def test_few_calls_and_large_multiples_match_by_chance(old: float, new: float, r
 @pytest.mark.parametrize(("rate", "named"), [(6.9, True), (7.1, False)])
 def test_a_link_below_seven_tenths_of_its_bandwidth_is_named(rate: float, named: bool) -> None:
     evidence = evidence_of({("comm", None, "all_reduce"): (10.0, 20.0)})
-    row: Row = {"name": "all_reduce", "baseline": 30.0, "new": 40.0, "delta": 10.0}
+    row: Row = {"name": "all_reduce", "presence": "both", "baseline": 30.0, "new": 40.0, "delta": 10.0}
     links: list[Row] = [
         {"name": name, "baseline_gb_per_s": 10.0, "new_gb_per_s": new}
         for name, new in (("0→1", rate), ("0→2", 10.0), ("0→3", 10.0))

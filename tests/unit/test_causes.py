@@ -288,7 +288,7 @@ def test_half_a_millisecond_before_each_new_call_is_the_longest_launch(waited: f
 def test_communication_that_hardly_grew_lost_its_cover(grown: float, what: str) -> None:
     """Ten ms more of a collective are exposed, and its total grew by three."""
     evidence = evidence_of({("comm", None, "all_reduce"): (10.0, 20.0)})
-    row: Row = {"name": "all_reduce", "baseline": 30.0, "new": 30.0 + grown, "delta": grown}
+    row: Row = {"name": "all_reduce", "presence": "both", "baseline": 30.0, "new": 30.0 + grown, "delta": grown}
     sections = {**evidence.sections, "collectives": Section("collectives", "ms", (), None, "", (row,))}
     assert whats(replace(evidence, sections=sections)) == [what]
 
@@ -359,7 +359,7 @@ def test_a_twentieth_of_the_change_is_worth_naming(sync: float, named: bool) -> 
 def test_the_mean_over_ranks_of_exposed_communication_holds_waiting(exposed: float | None, told: str) -> None:
     """Without waiting it shrank by 20 ms on the ranks, and by 22.5 ms on the critical path."""
     parts = (Part("comm", None, "all_reduce", 80.0, 57.5, mean_delta=-20.0),)
-    row: Row = {"name": "all_reduce", "baseline": 92.0, "new": 77.0, "delta": -15.0}
+    row: Row = {"name": "all_reduce", "presence": "both", "baseline": 92.0, "new": 77.0, "delta": -15.0}
     if exposed is not None:
         row = {**row, "baseline_exposed_ms": 88.0, "new_exposed_ms": 88.0 + exposed}
     evidence = evidence_of({("comm", None, "all_reduce"): (80.0, 57.5)})

@@ -148,6 +148,6 @@ def test_launches_of_kernels_that_took_each_others_place_are_of_one_name() -> No
     assert basis is not None
     exchange = Candidate("replaced", {0: -4.0, 1: 4.1}, "old → new", "account", "old")
     (idle,) = (place for place in places(evidence, basis, basis, [exchange]) if "without kernels" in str(place.text))
-    assert "over 5 operators and calls; the largest is d (-1.00 ms)" in str(idle.text)
+    assert "over 5 operators, calls and launches; the largest is d (-1.00 ms)" in str(idle.text)
     (computation,) = (found for found in places(evidence, basis, basis, [exchange]) if "Computation" in str(found.text))
     assert "over 1 kernel; the largest is old → new (+0.100 ms)" in str(computation.text)
