@@ -45,7 +45,10 @@ _NAME_CHARACTERS = 40
 _AGAIN_SECONDS = 60.0
 """The folder for temporary files, which may hold thousands of others, is not looked through more often than this."""
 
-_SYSTEM_FOLDERS = ("/tmp", "/var/tmp", "/usr/tmp", r"c:\temp", r"c:\tmp", r"\temp", r"\tmp")
+_SYSTEM_FOLDERS = (
+    "/tmp", "/var/tmp", "/usr/tmp",
+    r"~\AppData\Local\Temp", r"%SYSTEMROOT%\Temp", r"c:\temp", r"c:\tmp", r"\temp", r"\tmp",
+)  # fmt: skip
 _swept: dict[str, float] = {}
 
 
@@ -116,7 +119,8 @@ def _system_folder() -> str:
     with suppress(FileNotFoundError):
         where = tempfile.gettempdir()
         chosen = (*(os.environ.get(name) for name in ("TMPDIR", "TEMP", "TMP")), *_SYSTEM_FOLDERS)
-        if not _are_one(where, os.curdir) or any(_are_one(where, place) for place in chosen if place):
+        meant = [os.path.expandvars(os.path.expanduser(place)) for place in chosen if place]  # noqa: PTH111
+        if not _are_one(where, os.curdir) or any(_are_one(where, place) for place in meant):
             return where
     raise OutputError("a temporary file", "no folder for temporary files is writable", "set TMPDIR to one that is")
 

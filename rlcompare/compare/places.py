@@ -167,7 +167,7 @@ def _is_elsewhere(changes: Mapping[str, Sequence[float]], lone: Collection[str])
 
 
 def _names(evidence: Evidence, kind: str, names: Sequence[Mapping[int, Part]]) -> str:
-    """How many names of a kind of time there are, and what they are of. Ranks are waited for in the collectives."""
+    """How many names of a kind of time there are, and what they are of. Ranks are those that are waited for."""
     kinds = [{part.kind for part in parts.values()} for parts in names]
     if kind == "idle":
         word, words = "operator or call", "operators and calls"
@@ -175,10 +175,9 @@ def _names(evidence: Evidence, kind: str, names: Sequence[Mapping[int, Part]]) -
             word, words = "launch", "operators, calls and launches"
         return f"{len(names)} {word if len(names) == 1 else words}"
     word = ("kernel" if evidence.on_device else "operator") if kind == COMPUTE else "collective"
-    number_ = sum(one != {WAIT} for one in kinds)
-    if not number_:
-        word, number_ = "rank", len(names)
-    return f"{number_} {word}{'' if number_ == 1 else 's'}"
+    ranks = sum(one == {WAIT} for one in kinds)
+    counted = [(len(names) - ranks, word), (ranks, "rank")]
+    return " and ".join(f"{number_} {noun}{'' if number_ == 1 else 's'}" for number_, noun in counted if number_)
 
 
 def kind_name(evidence: Evidence, kind: str) -> str:
@@ -309,11 +308,10 @@ def _shown(evidence: Evidence, name: str, parts: Mapping[int, Part]) -> str:
     if all(part.name == name == part.kind for part in parts.values()):
         return words_of(name)
     kinds = {part.kind for part in parts.values()}
+    shown = evidence.short(name) if any(part.name == name for part in parts.values()) else name
     if kinds == {WAIT}:
-        return f"waiting for {evidence.short(name)}"
-    if kinds <= _LAUNCHES:
-        return f"the launch of {evidence.short(name)}"
-    return evidence.short(name) if any(part.name == name for part in parts.values()) else name
+        return f"waiting for {shown}"
+    return f"the launch of {shown}" if kinds <= _LAUNCHES else shown
 
 
 def _most_of_all(evidence: Evidence, parts: Mapping[str, Mapping[int, Part]], delta: float) -> str:

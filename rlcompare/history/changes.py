@@ -288,8 +288,10 @@ class _Environment:
         """The acknowledgements of each change, by its place. A change may have moved since: the nearest one has it."""
         owners: dict[int, list[Acknowledged]] = {}
         for place, number in enumerate(self._order):
+            if number not in self._acknowledged:
+                continue
             near = [start for start in starts if abs(start.place - place) <= _reach(start.change.gradual)]
-            if number in self._acknowledged and near:
+            if near:
                 nearest = min(near, key=lambda start: (abs(start.place - place), start.change.gradual, -start.place))
                 owners.setdefault(nearest.place, []).append(self._acknowledged[number])
         return owners

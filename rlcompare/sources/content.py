@@ -127,9 +127,14 @@ def log_of(path: Path) -> Path:
 
 
 def _beside(path: Path, suffix: str) -> Path:
-    """A file of a database that SQLite keeps: beside the database itself, also if ``path`` is a link to it."""
-    place = os.path.realpath(path) if path.is_symlink() else path
-    return Path(f"{place}{suffix}")
+    """A file of a database that SQLite keeps: beside the database itself, also if ``path`` is a link to it.
+
+    Data stores make links of all files. Then it is beside the link.
+    """
+    beside = path.with_name(path.name + suffix)
+    if not path.is_symlink() or beside.exists():
+        return beside
+    return Path(os.path.realpath(path) + suffix)
 
 
 def quietly(path: Path, query: str) -> list[tuple[Any, ...]]:

@@ -11,6 +11,7 @@ import codecs
 import json
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
@@ -26,8 +27,9 @@ LONGEST_EVENT = 64 << 20
 """An event of more bytes (characters, where it is parsed) counts as damaged."""
 _KEY = re.compile(rb'"traceEvents"\s*:\s*\[')
 _NEXT_EVENT = re.compile(rb"\}\s*,\s*(?=\{)")
-_COMMA_AND_KEY = re.compile(r'\s*,\s*"(?:[^"\\]|\\.)*"\s*:\s*', re.DOTALL)
-_LAST_BRACE = re.compile(r"\s*\}\s*\Z")
+_SPACE = r"[ \t\r\n]*"  # that of JSON
+_COMMA_AND_KEY = re.compile(rf'{_SPACE},{_SPACE}"(?:[^"\\]|\\.)*"{_SPACE}:{_SPACE}', re.DOTALL)
+_LAST_BRACE = re.compile(rf"{_SPACE}\}}{_SPACE}\Z")
 _DECODER = json.JSONDecoder(strict=False)
 _MOST_READ = 16
 """How often the text behind a list may be read to find the list's end. An intact trace's is read twice at most."""
@@ -142,8 +144,9 @@ def end_of_list(tail: bytes, brackets: Iterable[int]) -> tuple[int, dict[str, ob
     for bracket in brackets:
         reached, is_all = _after_keys(text, bracket + 1)
         if is_all:
-            keys = json.loads((b'{"": []' + tail[bracket + 1 :]).decode("utf-8", "replace"), strict=False)
-            return bracket, {name: value for name, value in keys.items() if name}
+            with suppress(ValueError, RecursionError):
+                keys = json.loads((b'{"": []' + tail[bracket + 1 :]).decode("utf-8", "replace"), strict=False)
+                return bracket, {name: value for name, value in keys.items() if name}
         left -= reached - bracket
         if left < 0:
             return None

@@ -23,6 +23,7 @@ DELETE FROM allocation USING not_chosen AS n
 WHERE n.capture = allocation.capture AND (n.from_ns IS NULL OR alloc_ns > n.from_ns) AND (n.until_ns IS NULL OR alloc_ns < n.until_ns);
 DELETE FROM counter USING not_chosen AS n
 WHERE n.capture = counter.capture AND (n.from_ns IS NULL OR ts_ns > n.from_ns) AND (n.until_ns IS NULL OR ts_ns < n.until_ns);
-SELECT DISTINCT capture FROM (SELECT capture FROM memory UNION ALL SELECT capture FROM allocation UNION ALL SELECT capture FROM counter)
-WHERE capture NOT IN (SELECT capture FROM not_chosen) AND capture IN (SELECT capture FROM stage_step GROUP BY capture HAVING count(DISTINCT step) > 1)
+SELECT DISTINCT capture FROM (
+    SELECT capture, ts_ns FROM memory UNION ALL SELECT capture, alloc_ns FROM allocation UNION ALL SELECT capture, ts_ns FROM counter
+) WHERE ts_ns IS NOT NULL AND capture NOT IN (SELECT capture FROM not_chosen) AND capture IN (SELECT capture FROM stage_step GROUP BY capture HAVING count(DISTINCT step) > 1)
 ORDER BY capture;

@@ -135,6 +135,17 @@ def test_text_that_looks_like_the_keys_behind_the_events_is_not_read_again_and_a
     assert end_of_list(b'[{"ph":"X"}],"a":[{}],"b":[1]} ', [11, 20]) == (11, {"a": [{}], "b": [1]})
 
 
+@pytest.mark.parametrize("end", [b"\x0c}", b"}\x0c", b"}\xc2\xa0", b', "b": ' + b"[" * 1500 + b"]" * 1500 + b"}"])
+def test_what_is_not_json_behind_the_events_is_no_error(tmp_path: Path, end: bytes) -> None:
+    path = tmp_path / "rank0.pt.trace.json"
+    path.write_bytes(EVENTS + b'], "a": 1' + end)
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    assert read_header(path) == {}
+    assert event_file(path, scratch).path.read_bytes().count(b'"ph"') == 1
+    assert b'"ph"' in trace_slice.bare_list(path, scratch).path.read_bytes()
+
+
 def test_an_event_that_never_ends_is_not_awaited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "trace.json"
     path.write_text(f'[{{"ph": "X", "name": "{"x" * 100_000}"}}]')

@@ -501,6 +501,23 @@ class TestMlflow:
             assert sorted(tmp_path.rglob("*")) == sorted([*before, tmp_path / "s.duckdb"])
         assert len(rows(store, "FROM input")) == 2  # if the log changes, so does the run
 
+    def test_a_log_that_is_a_link_too_is_beside_the_link(self, tmp_path: Path) -> None:
+        path = mlflow_database(tmp_path / "live.db", {"grpo": self.ROWS[:1]})
+        (tmp_path / "job").mkdir()
+        with closing(sqlite3.connect(path)) as con:
+            con.execute("PRAGMA journal_mode = wal")
+            con.execute("INSERT INTO metrics SELECT key, 2.5, 2000, run_uuid, 2, FALSE FROM metrics")
+            con.commit()
+            for number, end in enumerate(("", "-wal")):  # as git-annex does
+                stored = tmp_path / f"annex{number}" / f"digest{number}.db{end}"
+                stored.parent.mkdir()
+                stored.write_bytes((tmp_path / f"live.db{end}").read_bytes())
+                (tmp_path / "job" / f"mlflow.db{end}").symlink_to(stored)
+
+        store = store_of(tmp_path / "job" / "mlflow.db", tmp_path / "s.duckdb")
+
+        assert rows(store, "SELECT max(step) FROM metric") == [(2,)]
+
     def test_one_of_several_runs(self, tmp_path: Path) -> None:
         path = mlflow_database(
             tmp_path / "mlruns.db", {"base": self.ROWS[:1], "new": [(1, "timing_s/step", 2.5, False)]}
