@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rlcompare.cli.groups import Group
-from rlcompare.cli.one_file import check_output, write_text
+from rlcompare.cli.one_file import check_page, write_text
 from rlcompare.cli.options import (
     OUTPUT,
     Command,
@@ -174,10 +174,7 @@ def plot_command(
     from rlcompare.history.store import load
     from rlcompare.text import safe_text
 
-    if page is not None and as_json:
-        raise UsageError("use either --json or --html, not both")
-    if page is not None:
-        check_output(page, [], "--html")
+    check_page(page, [], as_json=as_json)
     history = load(_place(place), _split(varied))
     plots = []
     for environment in dict.fromkeys(run.environment for run in history.runs):

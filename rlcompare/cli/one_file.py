@@ -19,6 +19,18 @@ REPLACED = (".html", ".htm", ".md", ".xlsx")
 _NAMED = ", ".join(f"*{ending}" for ending in REPLACED)
 
 
+def check_page(page: Path | None, inputs: Sequence[Path], *, as_json: bool) -> None:
+    """Refuses a page (``--html``) beside ``--json``, or where it must not be written.
+
+    Raises:
+        UsageError: leave out an option, or choose another name.
+    """
+    if page is not None and as_json:
+        raise UsageError("use either --json or --html, not both")
+    if page is not None:
+        check_output(page, inputs, "--html")
+
+
 def check_output(output: Path, inputs: Sequence[Path], option: str) -> None:
     """Refuses to write into an input, or over a file that is no page.
 

@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from rlcompare import language
-from rlcompare.cli.one_file import check_output, write_text
+from rlcompare.cli.one_file import check_page, write_text
 from rlcompare.cli.options import (
     OUTPUT,
     READING,
@@ -30,7 +30,6 @@ from rlcompare.cli.options import (
     rank_option,
     step_option,
 )
-from rlcompare.errors import UsageError
 from rlcompare.language import mark, tr
 from rlcompare.secret import redacted
 
@@ -87,10 +86,7 @@ def command(path: Path, as_json: bool, page: Path | None, **options: Any) -> Non
     from rlcompare.db import open_read_only
     from rlcompare.interrupt import aside
 
-    if page is not None and as_json:
-        raise UsageError("use either --json or --html, not both")
-    if page is not None:
-        check_output(page, [path], "--html")
+    check_page(page, [path], as_json=as_json)
 
     def read(store: Path) -> tuple[Sections, list[tuple[str, str]]]:
         with open_read_only(store) as con:

@@ -18,7 +18,7 @@ from typing import BinaryIO
 
 from rlcompare.db import interruption
 from rlcompare.errors import InputError
-from rlcompare.sources.blocks import Blocks, check_room
+from rlcompare.sources.blocks import CUT, Blocks, check_room
 from rlcompare.sources.text_repair import encoding_of
 
 _BLOCK = 8 << 20
@@ -33,7 +33,6 @@ _LAST_BRACE = re.compile(rf"{_SPACE}\}}{_SPACE}\Z")
 _DECODER = json.JSONDecoder(strict=False)
 _MOST_READ = 16
 """How often the text behind a list may be read to find the list's end. An intact trace's is read twice at most."""
-_CUT = "it is truncated (cut off while it was written or copied)"
 
 
 @dataclass(frozen=True)
@@ -70,7 +69,7 @@ def bare_list(path: Path, scratch: Path) -> EventList:
         end = found[0] if found else None
         damage = None
         if end is None:
-            end, damage = end_of_last_event(tail), _CUT
+            end, damage = end_of_last_event(tail), CUT
         if end is None:
             return complete_events(path, scratch)
         copy = scratch / f"events-of-{path.name}"

@@ -174,10 +174,9 @@ class _Reader:
 
     def _leave_out_levels(self) -> None:
         """Remove memory levels and the like from outside the chosen steps."""
-        for (number,) in db.run(self._con, resources.sql("normalize/chosen_levels")):
-            message = "its steps have no times, so memory and counters are those of the whole capture"
-            name = self.readable[number].capture.path.name
-            self._report(number, Finding("warning", "levels_of_all_steps", f"{name}: {message}"))
+        of_all = db.run(self._con, resources.sql("normalize/chosen_levels"))
+        message = "its steps have no times, so memory and counters are those of the whole capture"
+        self._report_all((number, "warning", "levels_of_all_steps", message) for (number,) in of_all)
 
     def _report_all(self, findings: Iterable[tuple[int, str, str, str]]) -> None:
         for number, severity, key, message in findings:
