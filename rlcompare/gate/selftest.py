@@ -86,10 +86,10 @@ class _Bench:
         """
         others = tuple(delta for delta in self.data.overall if delta.metric != changed.metric)
         result = self.judged(overall=(*others, changed))
-        own = [one for one in result.verdicts if one.rule == rule and one.metric == changed.metric]
-        text_ = "at this value the rule judges another metric"
-        absent = Verdict(rule, changed.metric, Status.MISSING, text_, None, None, "", verified=True)
-        return (own or [absent])[0], result.exit_code
+        why = "at this value the rule judges another metric"
+        absent = Verdict(rule, changed.metric, Status.MISSING, why, None, None, "", verified=True)
+        own = (one for one in result.verdicts if one.rule == rule and one.metric == changed.metric)
+        return next(own, absent), result.exit_code
 
 
 def try_policy(
