@@ -8,7 +8,7 @@ from dataclasses import replace
 from rlcompare.compare.estimate import FALSE_ALARM, Spread
 from rlcompare.compare.names import FOLLOW_STEP
 from rlcompare.compare.records import ProfileNoise, StepNoise
-from rlcompare.model.diff import STEP_FREEDOM, STEP_NOISE, Delta, Value
+from rlcompare.model.diff import OF_WORK, STEP_FREEDOM, STEP_NOISE, Delta, Value
 
 
 def with_step_noise(
@@ -31,6 +31,15 @@ def with_step_noise(
         replace(delta, evidence={**delta.evidence, **_evidence(found[delta.metric])})
         if delta.metric in found
         else delta
+        for delta in overall
+    )
+
+
+def without_evidence_of_steps(overall: Sequence[Delta]) -> tuple[Delta, ...]:
+    """Removes what steps tell, ``OF_WORK`` too, from the evidence of all metrics."""
+    told = (OF_WORK, STEP_NOISE, STEP_FREEDOM)
+    return tuple(
+        replace(delta, evidence={key: value for key, value in delta.evidence.items() if key not in told})
         for delta in overall
     )
 

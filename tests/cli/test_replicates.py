@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
 
 from rlcompare import resources
 from rlcompare.compare.replicates import counted
+from rlcompare.model.diff import OF_WORK, STEP_FREEDOM, STEP_NOISE
 from rlcompare.report.document import from_document
 from rlcompare.sql_header import read_header
 from tests.run_directories import STEPS, description, lines, write_run
@@ -115,6 +117,53 @@ def test_verdicts_do_not_count_them(rlcompare: Command, tmp_path: Path) -> None:
     assert speed["new"] == pytest.approx(0.264), "the mean of the runs that count"
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("crashed_side", ["base", "new"])
+def test_what_steps_tell_is_told_by_the_runs_that_count(rlcompare: Command, tmp_path: Path, crashed_side: str) -> None:
+    """A run that crashed while its responses were short changes neither equal work, nor luck, nor a verdict."""
+    for side, slower in (("base", 1.0), ("new", 1.09)):
+        for number in range(3):
+            write_job(tmp_path / side / f"run{number}.jsonl", number + (10 if side == "new" else 0), 100, slower)
+    alone = compared(rlcompare, tmp_path / "new", tmp_path / "base")
+    passed = rlcompare("gate", "-bp", tmp_path / "base", "-d", tmp_path / "new")
+
+    write_job(tmp_path / crashed_side / "run8.jsonl", 8, 30, 1.0)
+    write_job(tmp_path / crashed_side / "run9.jsonl", 9, 2, 1.0)
+    document = compared(rlcompare, tmp_path / "new", tmp_path / "base")
+    again = rlcompare("gate", "-bp", tmp_path / "base", "-d", tmp_path / "new")
+
+    assert len(messages(document)["runs.shorter"]) == 2
+    told = {key: value for key, value in of_steps(document)["timing_s/step"].items()}
+    assert set(told) == {"of_work", "step_noise", "step_freedom"}
+    assert of_steps(document) == of_steps(alone)
+    assert (passed.code, again.code) == (1, 1), again.out
+
+
+def write_job(path: Path, seed: int, steps: int, slower: float) -> None:
+    """A log of training whose responses get longer, and whose times follow them."""
+    random = Random(seed)
+    made = []
+    for step in range(1, steps + 1):
+        length = 450 + 3.0 * step + random.gauss(0, 20)
+        gen = slower * (4.0 + 0.01 * length + random.gauss(0, 0.05))
+        update = slower * (2.0 + 0.006 * length + random.gauss(0, 0.05))
+        tokens = {"response_length/mean": length, "response_length/max": 2 * length, "prompt_length/mean": 200.0}
+        times = {"timing_s/gen": gen, "timing_s/update_actor": update, "timing_s/step": gen + update + 0.2}
+        made.append({"step": step, "data": times | tokens | {"perf/total_num_tokens": 128 * (length + 200)}})
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(json.dumps(one) + "\n" for one in made))
+
+
+def of_steps(document: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """What steps tell about each metric."""
+    keys = (OF_WORK, STEP_NOISE, STEP_FREEDOM)
+    found = {
+        metric["metric"]: {key: metric["evidence"][key] for key in keys if key in metric["evidence"]}
+        for metric in document["overall"]
+    }
+    return {metric: told for metric, told in found.items() if told}
+
+
 def test_a_side_of_failed_runs_alone_is_judged_by_them(rlcompare: Command, tmp_path: Path) -> None:
     for number in range(2):
         write_run(tmp_path / f"a/run{number}", description("failed"), **times(number))
@@ -133,6 +182,19 @@ def test_an_early_end_still_shows(rlcompare: Command, tmp_path: Path) -> None:
     document = compared(rlcompare, tmp_path / "b", tmp_path / "a")
     assert [run["left_out"] for run in document["new"]["runs"]] == ["", f"it has 5 of {STEPS} steps"]
     assert [symptom["key"] for symptom in document["symptoms"]] == ["health.ends_early"]
+
+
+def test_a_crashed_run_of_the_baseline_excuses_no_early_end(rlcompare: Command, tmp_path: Path) -> None:
+    config = {"trainer": {"total_training_steps": STEPS}}
+    for side, lengths in (("a", (STEPS, STEPS, 3)), ("b", (7, 7))):
+        for number, steps in enumerate(lengths):
+            write_run(tmp_path / f"{side}/run{number}", description(config=config), **times(number + len(lengths)))
+            path = tmp_path / f"{side}/run{number}/metrics.jsonl"
+            path.write_text("\n".join(lines(steps=steps, **times(number + len(lengths)))) + "\n")
+    document = compared(rlcompare, tmp_path / "b", tmp_path / "a")
+    assert [bool(run["left_out"]) for run in document["baseline"]["runs"]] == [False, False, True]
+    (early,) = [symptom for symptom in document["symptoms"] if symptom["side"] == "new"]
+    assert (early["key"], early["severity"], early["baseline"]) == ("health.ends_early", "error", STEPS)
 
 
 def test_runs_know_when_they_started(rlcompare: Command, tmp_path: Path) -> None:
