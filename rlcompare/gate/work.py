@@ -35,6 +35,9 @@ _LARGEST = 1e6
 _OF_RESPONSES = (*(f"phase.{name}." for name in GENERATION), "timing_s/gen")
 """Prefixes of times that depend on response tokens, not on prompt tokens."""
 
+_OF_PROFILE = ("time.", "role.")
+"""Prefixes of times of profiled steps."""
+
 _BESIDE = tuple(prefix + name for name in BESIDE_TOKENS for prefix in ("phase.", "timing_s/"))
 """Prefixes of times that do not depend on tokens."""
 
@@ -63,7 +66,7 @@ def at_equal_work(delta: Delta, diff: Diff) -> EqualWork | None:
     """A time at equal work; None if the work is the same or unknown, or if the metric is not a time."""
     if delta.unit not in ("ms", "s") or delta.polarity != Polarity.LOWER or delta.ratio is None or not delta.new:
         return None
-    if delta.metric.startswith(_BESIDE):
+    if delta.metric.startswith(_BESIDE) or _is_of_other_steps(delta.metric, diff):
         return None
     responses = _response_tokens(diff) if delta.metric.startswith(_OF_RESPONSES) else None
     of_responses = _growth(responses) is not None
@@ -85,6 +88,13 @@ def at_equal_work(delta: Delta, diff: Diff) -> EqualWork | None:
     samples = {side: _at_rate(rate, tokens, side) or _per_token(delta, tokens, side) for side in SIDES}
     word = "response token" if of_responses else "token"
     return EqualWork(samples, grown, False, f"per {word}", f"{tokens.metric} {_percent(grown)}")
+
+
+def _is_of_other_steps(metric: str, diff: Diff) -> bool:
+    """Whether a time is that of profiled steps, while training timed others: the tokens are those of the latter."""
+    if not any(delta.metric.startswith("timing_s/") for delta in diff.overall):
+        return False
+    return metric.startswith(_OF_PROFILE) or (metric.startswith("phase.") and not metric.endswith(".wall"))
 
 
 def _at_rate(rate: Delta | None, tokens: Delta, side: SideName) -> tuple[float | None, ...]:

@@ -386,6 +386,26 @@ def test_more_tokens_is_not_slower(new: float, tokens: float, status: str, text:
     assert (note in result.summary) == (open_or_failed and abs(tokens - 100) >= 1)
 
 
+def test_tokens_of_other_steps_excuse_no_profile() -> None:
+    """20 % more tokens in the steps that training times say nothing about those under the profiler."""
+    found = diff(
+        delta("timing_s/step", 10.0, 12.0, unit="s"),
+        delta("time.compute", 100.0, 115.0),
+        delta("phase.update_actor.compute", 100.0, 115.0),
+        delta("phase.update_actor.wall", 100.0, 120.0),
+        delta("workload.total_tokens", 100.0, 120.0, "neutral", "count"),
+        headline="timing_s/step",
+    )
+    rules = [Rule(name, max_relative=0.05) for name in ("headline", "time.compute", "phase.*.compute", "phase.*.wall")]
+    verdicts = {verdict.metric: verdict.status for verdict in judge(found, policy(*rules)).verdicts}
+    assert verdicts == {
+        "timing_s/step": "pass",
+        "time.compute": "regressed",
+        "phase.update_actor.compute": "regressed",
+        "phase.update_actor.wall": "pass",
+    }
+
+
 GIB = 2.0**30
 
 
