@@ -8,11 +8,15 @@ from math import isclose
 
 from rlcompare.compare.names import TOKEN_RATE
 from rlcompare.compare.rows import ratio
+from rlcompare.metrics import entry
 
 LITTLE = 0.01
 """Times that changed by less than this part of the largest change of a time are named last."""
 
 TOKENS = "workload.total_tokens"
+
+_PER_WORK = ("acceptance", "efficiency", "waiting")
+"""What metrics tell of that a fixed cost makes worse if there is less work."""
 
 
 @dataclass(frozen=True)
@@ -43,8 +47,8 @@ class MetricChange:
 def judged_change(changes: Sequence[MetricChange], headline: str) -> tuple[tuple[MetricChange, ...], bool | None]:
     """The changes of one run, the deciding one first, and whether they are for the worse.
 
-    The headline decides if it changed; without it, any other metric may get worse. If the tokens of a step changed, see
-    ``_at_other_work``.
+    The headline decides if it changed; without it, any other metric may get worse. If the tokens of a step changed,
+    only what they cannot explain (``_at_other_work``).
     """
     changes = _once(changes, headline)
     by_name = {change.metric: change for change in changes}
@@ -111,7 +115,20 @@ def _at_other_work(changes: Mapping[str, MetricChange], headline: str) -> tuple[
         return slower, True
     if faster is not None and faster.worse is False:
         return faster, False
-    return tokens, None
+    lost = [one for one in changes.values() if one.worse and not one.undone and not _may_follow_work(one, tokens)]
+    return (max(lost, key=_weight), True) if lost else (tokens, None)
+
+
+def _may_follow_work(one: MetricChange, tokens: MetricChange) -> bool:
+    """Whether more or less work may be why a metric got worse.
+
+    With more tokens, times and memory grow, more requests wait, and longer sequences differ more; with fewer, a fixed
+    cost counts for more. Neither lowers a score.
+    """
+    explains = known.explains if (known := entry(one.metric)) is not None else None
+    if tokens.after > tokens.before:
+        return explains is not None or one.unit != ""
+    return explains in _PER_WORK or one.unit.endswith("/s") or one.metric.startswith("timing_per_token_ms/")
 
 
 def _size(change: MetricChange) -> float:

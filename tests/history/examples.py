@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Mapping, Sequence
 
+from rlcompare.compare.names import unit_of
 from rlcompare.history.records import OK, Acknowledged, NewRun, Run, Series, Setting
 from rlcompare.history.store import History
 
@@ -38,8 +39,7 @@ def history(
         for number in range(1, count + 1)
     ]  # fmt: skip
     series = [
-        Series("environ", name, "bytes" if name.startswith("memory.") else "s", list(range(1, len(of) + 1)), list(of))
-        for name, of in values.items()
+        Series("environ", name, unit_of(name), list(range(1, len(of) + 1)), list(of)) for name, of in values.items()
     ]
     given = [
         Setting(number, key, value, False)

@@ -40,7 +40,7 @@ def test_flat_histories_have_no_changes() -> None:
 def test_a_change_of_several_metrics_is_one() -> None:
     values = {
         HEADLINE: series(1, 40, 0.1),
-        PHASE: series(2, 40, 0.2),
+        PHASE: [1e3 * value for value in series(2, 40, 0.2)],
         MEMORY: [1e9] * 39 + [1.1e9] * 21,
         "actor/entropy_loss": series(3, 40, 0.5),  # no direction is better
     }
@@ -128,6 +128,26 @@ def test_fewer_tokens_are_not_faster() -> None:
         rate = [1e3 * time / count for time, count in zip(step, tokens, strict=True)]
         (found,) = changes_of(history({HEADLINE: step, TOKENS: tokens, TOKEN_RATE: rate}))
         assert (found.worse, found.metrics[0].metric) == (worse, decides)
+
+
+@pytest.mark.parametrize(
+    ("metric", "change", "with_more", "with_fewer"),
+    [
+        ("critic/score/mean", -0.4, True, True),
+        (MEMORY, 0.3, None, True),
+        ("timing_s/update_actor", 0.3, None, True),
+        ("perf/mfu/actor", -0.3, None, None),
+        ("timing_per_token_ms/gen", 0.3, None, None),
+    ],
+)
+def test_what_the_work_cannot_explain_is_worse(
+    metric: str, change: float, with_more: bool | None, with_fewer: bool | None
+) -> None:
+    for factor, worse in ((1.1, with_more), (0.9, with_fewer)):
+        tokens = [8000.0] * 30 + [8000.0 * factor] * 30
+        values = [0.5 * (1 + change * (place >= 30)) for place in range(60)]
+        (found,) = changes_of(history({HEADLINE: series(1), TOKENS: tokens, metric: values}))
+        assert (found.worse, found.metrics[0].metric) == (worse, metric if worse else TOKENS)
 
 
 def test_an_acknowledgement_counts_until_its_day_has_passed() -> None:
