@@ -720,6 +720,31 @@ class TestOneRunInSeveralFiles:
             "2.log restarts 1.log, which ends at step 5, at step 5: read as one run"
         )
 
+    def test_a_file_that_spans_a_restart_joins_the_logs_of_both_attempts(self, tmp_path: Path) -> None:
+        first = {step: training_step(step) for step in range(1, 20)}
+        second = {step: training_step(step, slower=2.0) for step in range(16, 25)}
+        _write(tmp_path / "1.log", console_log(first))
+        _write(tmp_path / "2.log", console_log(second, validation=False))
+        of_both = [json.dumps({"step": step, "data": data}) for part in (first, second) for step, data in part.items()]
+        _write(tmp_path / "exp.jsonl", "\n".join(of_both) + "\n")
+
+        (run,) = find_runs(tmp_path)
+
+        assert run.training is not None
+        assert [source.name for source in run.training.metrics] == ["exp.jsonl", "2.log", "1.log"]
+
+    def test_a_log_that_begins_later_is_no_restart(self, tmp_path: Path) -> None:
+        """The log was rotated. A job that was restarted measures its first step anew."""
+        steps = {step: training_step(step) for step in range(1, 9)}
+        lines = [json.dumps({"step": step, "data": data}) for step, data in steps.items()]
+        _write(tmp_path / "exp.jsonl", "\n".join(lines) + "\n")
+        _write(tmp_path / "job.log", console_log({step: steps[step] for step in range(5, 9)}, validation=False))
+
+        store = store_of(tmp_path, tmp_path / "s.duckdb")
+
+        assert rows(store, "SELECT DISTINCT step FROM metric WHERE warmup") == []
+        assert "restarted" not in findings(store)
+
     @pytest.mark.parametrize(
         ("saved", "begun", "end", "is_one"),
         [  # the last steps that log a checkpoint, and the steps of another log in the folder of one with 20 steps

@@ -27,6 +27,7 @@ _ENOUGH = 0.9
 _SAVED = "timing_s/save_checkpoint"
 _BESIDE_TRAINING = ("val", "timing_s/testing")  # how metrics of validation begin
 _MOST_REPEATED = 0.25  # of the steps of a log that tells of no checkpoint, by one that continues it
+_MOST_ATTEMPTS = 16  # at one step, of which all values may be those of another source
 _SHOWN = 8
 _NAME_SHOWN = 60
 _MOST_STEPS_WITHOUT_TIMES = 3
@@ -176,12 +177,13 @@ class _Told:
     """Data of a source for matching: values of some metrics by step and name, and its training steps.
 
     Attributes:
+        values: several for a step that was measured again after a restart.
         saved: the last step that saved a checkpoint; None if it tells of none.
         trains: whether it has metrics of training, not of validation alone.
     """
 
     entry: TrainingInput
-    values: Mapping[tuple[int, str], float]
+    values: Mapping[tuple[int, str], frozenset[float]]
     first: int
     last: int
     saved: int | None
@@ -205,11 +207,16 @@ def by_run(entries: Sequence[TrainingInput]) -> tuple[list[TrainingInput], list[
         if told is None:  # the error is reported when the store is filled
             alone.append(entry)
             continue
-        same = next((run for run in runs if any(_tell_the_same(told, other) for other in run)), None)
-        if same is None:
+        same = [run for run in runs if any(_tell_the_same(told, other) for other in run)]
+        if not same:
             runs.append([told])
-        else:
-            same.append(told)
+            continue
+        first, *more = same
+        first.append(told)
+        for run in more:  # the logs of several attempts
+            if _are_logs(first[:-1] + run):
+                first[-1:-1] = run
+                runs = [other for other in runs if other is not run]
     merged = [_merged(run, notes) for run in runs]
     notes += _copies(merged)
     return [run.entry for run in _with_validation(_continued(merged, notes), notes)] + alone, notes
@@ -233,9 +240,9 @@ def _identity(path: Path) -> tuple[int, int] | Path:
 
 def _copies(runs: Sequence[_Told]) -> Iterator[tuple[Path, Finding]]:
     """Warns about runs whose times are exactly equal, which does not happen with two jobs."""
-    seen: dict[frozenset[tuple[tuple[int, str], float]], _Told] = {}
+    seen: dict[frozenset[tuple[tuple[int, str], frozenset[float]]], _Told] = {}
     for told in runs:
-        times = frozenset((key, value) for key, value in told.values.items() if key[1] in _TELLING)
+        times = frozenset((key, values) for key, values in told.values.items() if key[1] in _TELLING)
         first = seen.setdefault(times, told)
         if times and first is not told:
             name, other = told.entry.metrics[0].name, first.entry.metrics[0].name
@@ -257,12 +264,18 @@ def _told(entry: TrainingInput) -> _Told | None:
     steps = sorted(trains or set(metrics.steps))
     timed = any(metrics.names[metric] in _TELLING for metric in set(metrics.metrics))
     some = set(steps[:_MOST_STEPS_WITHOUT_TIMES])
-    values = {
-        (step, name): value
-        for _, step, name, value in metrics.rows()
-        if value is not None and math.isfinite(value) and (name in _TELLING if timed else step in some)
-    }
-    return _Told(entry, values, steps[0], steps[-1], max(saved, default=None), bool(trains))
+    values: dict[tuple[int, str], set[float]] = {}
+    for _, step, name, value in metrics.rows():
+        if value is not None and math.isfinite(value) and (name in _TELLING if timed else step in some):
+            of_step = values.setdefault((step, name), set())
+            if len(of_step) < _MOST_ATTEMPTS:
+                of_step.add(value)
+    told = {key: frozenset(of_step) for key, of_step in values.items()}
+    return _Told(entry, told, steps[0], steps[-1], max(saved, default=None), bool(trains))
+
+
+def _are_logs(run: Sequence[_Told]) -> bool:
+    return all(told.entry.metrics[0].form == form.CONSOLE for told in run)
 
 
 def _tell_the_same(a: _Told, b: _Told) -> bool:
@@ -273,9 +286,9 @@ def _tell_the_same(a: _Told, b: _Told) -> bool:
         return False
     common = [(a.values[key], b.values[key]) for key in a.values.keys() & b.values.keys()]
     # Rounding may make any two learning rates equal.
-    large = [pair for pair in common if max(map(abs, pair)) >= _LARGE]
+    large = [pair for pair in common if max(map(abs, pair[0] | pair[1])) >= _LARGE]
     judged, rounding = (large, _ROUNDING) if large else (common, 0.0)
-    alike = sum(_agree(*pair, rounding) for pair in judged)
+    alike = sum(any(_agree(one, other, rounding) for one in ones for other in others) for ones, others in judged)
     return bool(judged) and alike >= _ENOUGH * len(judged)
 
 
@@ -286,7 +299,8 @@ def _agree(a: float, b: float, rounding: float) -> bool:
 def _merged(run: Sequence[_Told], notes: list[tuple[Path, Finding]]) -> _Told:
     if len(run) == 1:
         return run[0]
-    ordered = sorted(run, key=lambda told: form.FORMS.index(told.entry.metrics[0].form))
+    # Of two logs of one format, the later one has the steps that count after a restart.
+    ordered = sorted(run, key=lambda told: (form.FORMS.index(told.entry.metrics[0].form), not told.trains, -told.first))
     first = ordered[0].entry
     sources = tuple(source for told in ordered for source in told.entry.metrics)
     text = (
@@ -315,10 +329,11 @@ def _continued(runs: Sequence[_Told], notes: list[tuple[Path, Finding]]) -> list
             continue
         (other,) = before
         names = [source.name for run in (other, told) for source in run.entry.metrics[:1]]
-        text = f"{names[1]} continues at step {told.first} where {names[0]} ends: read as one run that was restarted"
+        text = f"{names[1]} continues at step {told.first} where {names[0]} ends: read as one run"
         if told.first <= other.last:
             text = f"{names[1]} restarts {names[0]}, which ends at step {other.last}, at step {told.first}"
-            text += f": read as one run, whose steps from {told.first} on are those of {names[1]}"
+            until = "on" if told.last > other.last else f"to {told.last}"
+            text += f": read as one run, whose steps from {told.first} {until} are those of {names[1]}"
         notes.append((other.entry.path, Finding("warning", "resumed", text)))
         entry = replace(other.entry, metrics=told.entry.metrics + other.entry.metrics)
         last, saved = max(other.last, told.last), _saved((other, told))

@@ -170,7 +170,7 @@ def _restarts(con: duckdb.DuckDBPyConnection, number: int, name: str) -> Iterato
         why = "where several processes print their steps" if in_turn else "after a restart"
         yield Finding("warning", "repeated_steps", f"{text}, as {why}: the last one of each step is used")
     if starts:
-        text = f"the job was restarted before {_counted(len(starts), 'step')} ({_listed(starts)} in {name})"
+        text = f"the job or its log was restarted before {_counted(len(starts), 'step')} ({_listed(starts)} in {name})"
         yield Finding("info", "restarted", f"{text}: times of these steps are treated as warm-up")
 
 
