@@ -45,9 +45,12 @@ def safe_text(text: object, limit: int = NAME_LIMIT) -> str:
 
 
 def _visible(character: str) -> str:
-    if unicodedata.category(character) not in _INVISIBLE:
-        return character
-    return character.encode("unicode_escape").decode("ascii")
+    return character.encode("unicode_escape").decode("ascii") if is_invisible(character) else character
+
+
+def is_invisible(character: str) -> bool:
+    """Whether a character controls the terminal or the reading direction, or cannot be seen."""
+    return unicodedata.category(character) in _INVISIBLE
 
 
 def width_of(text: str) -> int:

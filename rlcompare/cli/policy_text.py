@@ -14,6 +14,7 @@ from rlcompare.gate.health import is_health_rule
 from rlcompare.model.diff import SYMPTOMS
 from rlcompare.model.verdict import Policy, Rule
 from rlcompare.model.words import RuleSeverity
+from rlcompare.text import is_invisible
 
 _HEALTH = """
 # Signs of unstable training need no rule: each fails or warns by itself. A rule replaces its severity ("off", "warn" or
@@ -107,6 +108,11 @@ def _absolute(rule: Rule) -> str | float | None:
 
 
 def _line(key: str, value: object) -> str:
-    # TOML and JSON write numbers, lists and strings alike, but for characters beyond 16 bits, and for DEL.
-    text = json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-    return f"{key} = {text}"
+    # TOML and JSON write numbers, lists and strings alike, but for escaped characters beyond 16 bits.
+    text = json.dumps(value, ensure_ascii=False)
+    return f"{key} = {''.join(_escaped(character) if is_invisible(character) else character for character in text)}"
+
+
+def _escaped(character: str) -> str:
+    code = ord(character)
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"

@@ -130,7 +130,7 @@ def _of_runs(diff: Diff, base: Delta, measure: str) -> dict[tuple[str, int], flo
             {step for one in series if one.side == side for step in one.steps if first <= step <= last}
             for side in SIDES
         ]
-        steps = set.intersection(*logged) or set.union(*logged)
+        steps = set.intersection(*logged) if all(logged) else set.union(*logged)
         return {(one.side, one.run): _mean(one, steps) for one in series if not steps.isdisjoint(one.steps)}
     return {}
 

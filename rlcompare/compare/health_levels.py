@@ -117,12 +117,16 @@ class Level:
         return self._extreme(max, "peak", "peak_step")
 
     @property
-    def shared_low(self) -> float | None:
-        return min(self._known(lambda run: run.shared_low), default=self.low[0])
+    def shared_low(self) -> tuple[float | None, int | None]:
+        """The smallest mean of five steps that both sides have; without such steps, of all."""
+        shared = self._extreme(min, "shared_low", "shared_low_step")
+        return self.low if shared[0] is None else shared
 
     @property
-    def shared_high(self) -> float | None:
-        return max(self._known(lambda run: run.shared_high), default=self.high[0])
+    def shared_high(self) -> tuple[float | None, int | None]:
+        """The largest mean of five steps that both sides have; without such steps, of all."""
+        shared = self._extreme(max, "shared_high", "shared_high_step")
+        return self.high if shared[0] is None else shared
 
     @property
     def tenth(self) -> int:

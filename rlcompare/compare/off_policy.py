@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
-from rlcompare.compare.health_levels import WINDOW, Pair, Spell, show
+from rlcompare.compare.health_levels import WINDOW, Level, Pair, Spell, show
 from rlcompare.model.diff import ADVICE, Symptom
 from rlcompare.model.health import HealthRange, in_range, range_as_logged
 from rlcompare.model.words import RuleSeverity, SideName
@@ -136,49 +137,47 @@ def _of_sequences(env: Mapping[str, str]) -> bool:
 
 def _risen(pair: Pair, watch: Watch) -> Symptom | None:
     """A rise above the baseline, or a fall below it, in steps that both sides have."""
-    baseline = pair.baseline
+    baseline, new = pair.baseline, pair.new
     if baseline is None:
         return None
-    if watch.factor < 1:
-        before, now, step = baseline.shared_low, pair.new.shared_low, pair.new.low[1]
-        spell = pair.new.spell("low")
-        moved = (
-            before is not None and now is not None and before - now > pair.window_noise and now < watch.factor * before
-        )
-    else:
-        before, now = _largest(pair, watch)
-        step = None if watch.usual else pair.new.high[1]
-        spell = None if watch.usual else pair.new.spell("high")
-        moved = (
-            before is not None
-            and now is not None
-            and now - before > max(watch.floor, 0.0 if watch.usual else pair.window_noise)
-            and now > watch.factor * max(before, 0.0)
-        )
-    if not moved or before is None or now is None:
+    before, now = _furthest(baseline, watch), _furthest(new, watch)
+    if before.value is None or now.value is None:
         return None
-    exploded = watch.explodes is not None and now > watch.explodes and now > 10 * before
-    where = " in the median" if watch.usual else f" at worst{_window(pair, step)}"
-    begun = _begun(spell, -1.0 if watch.factor < 1 else 1.0)
+    noise = 0.0 if watch.usual else pair.window_noise
+    if watch.factor < 1:
+        moved = before.value - now.value > noise and now.value < watch.factor * before.value
+    else:
+        moved = now.value - before.value > max(watch.floor, noise) and now.value > watch.factor * max(before.value, 0.0)
+    if not moved:
+        return None
+    exploded = watch.explodes is not None and now.value > watch.explodes and now.value > 10 * before.value
+    spell = None if watch.usual else new.spell("low" if now.sign < 0 else "high")
+    where = " in the median" if watch.usual else f" at worst{_window(pair, now.step)}"
     what = "is" if watch.centre is None else f"deviates from {watch.centre:g} by"
-    text = f"{pair.new.given} {what} {show(now)}{where}{begun}; the baseline has {show(before)}."
-    return pair.symptom(watch.key, ERROR if exploded else WARN, before, now, spell.since if spell else None, text)
+    worst = f"{new.given} {what} {show(now.value)}{where}{_begun(spell, now.sign)}"
+    text = f"{worst}; the baseline has {show(before.value)}."
+    severity = ERROR if exploded else WARN
+    return pair.symptom(watch.key, severity, before.value, now.value, spell.since if spell else None, text)
 
 
-def _largest(pair: Pair, watch: Watch) -> tuple[float | None, float | None]:
-    """The largest means of five steps of baseline and new side, or their largest distance from the centre."""
-    found: list[float | None] = []
-    for level in (pair.baseline, pair.new):
-        if level is None:
-            found.append(None)
-        elif watch.usual:
-            found.append(level.median)
-        elif watch.centre is None:
-            found.append(level.shared_high)
-        else:
-            ends = [end for end in (level.shared_low, level.shared_high) if end is not None]
-            found.append(max((abs(end - watch.centre) for end in ends), default=None))
-    return found[0], found[1]
+class _Furthest(NamedTuple):
+    """A worst mean of five steps: its value or, with a centre, its distance from it; its first step; and its side."""
+
+    value: float | None
+    step: int | None
+    sign: float
+
+
+def _furthest(level: Level, watch: Watch) -> _Furthest:
+    low, high = (_Furthest(*level.shared_low, -1.0), _Furthest(*level.shared_high, 1.0))
+    if watch.usual:
+        return _Furthest(level.median, None, 1.0)
+    if watch.factor < 1:
+        return low
+    if watch.centre is None:
+        return high
+    ends = [end._replace(value=abs(end.value - watch.centre)) for end in (high, low) if end.value is not None]
+    return max(ends, key=lambda end: end.value or 0.0, default=high)
 
 
 def _window(pair: Pair, step: int | None) -> str:

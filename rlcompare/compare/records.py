@@ -128,7 +128,9 @@ class HealthLevel(NamedTuple):
     high: float | None
     high_step: int | None
     shared_low: float | None
+    shared_low_step: int | None
     shared_high: float | None
+    shared_high_step: int | None
     high_middle: float | None
     high_middle_step: int | None
     peak: float | None

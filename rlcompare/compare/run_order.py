@@ -71,8 +71,10 @@ def _order(sides: Mapping[SideName, Side]) -> list[Finding]:
     if abs(apart) <= APART * (len(old) + len(new)) / 2:
         return []
     first, last = ("baseline", "new side") if apart > 0 else ("new side", "baseline")
+    mostly = "" if max(old) < min(new) or max(new) < min(old) else "mostly "
     text = (
-        f"The runs of the {first} were made before those of the {last}, so a drift of the machine counts as a change:"
+        f"The runs of the {first} were {mostly}made before those of the {last}, so a drift of the machine counts as a"
+        " change:"
         " alternate the sides, as rlcompare run --against does."
     )
     return [Finding("runs.order", None, None, Severity.CAUTION, text)]

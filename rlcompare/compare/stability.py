@@ -251,7 +251,8 @@ def _gradient(pair: Pair) -> Iterator[Symptom]:
     least = ROUNDED if pair.rounded else 0.0
     if new.finish == 0 and new.steps >= _FEWEST and baseline and (baseline.finish or 0.0) > least:
         text = (
-            f"{name} is 0 in the last {new.tenth} steps, the baseline's is {show(baseline.finish)}: nothing is learned."
+            f"{name} is 0 in most of the last {new.tenth} steps, the baseline's is {show(baseline.finish)}: these teach"
+            " nothing."
         )
         yield pair.symptom("health.no_gradient", WARN, baseline.finish, new.finish, None, text)
     levels = new.median or 0.0, new.start or 0.0

@@ -77,6 +77,10 @@ def judge(
 def _nothing_judged(rules: Sequence[Rule], diff: Diff, policy: Policy) -> tuple[Verdict, ...]:
     """The verdict where every rule was skipped. Then the gate does not pass, unless exceptions turn all off."""
     found = [(rule, matched(rule, diff)) for rule in rules]
+    watching = [rule for rule in policy.rules if is_health_rule(rule) and rule.severity == RuleSeverity.ERROR]
+    if not found and watching and not diff.symptoms and not any(one.side == "new" for one in diff.series):
+        problem = "expected metrics of training on the new side, found none to judge"
+        return (_absent(watching[0], Match(watching[0].metric, (), problem)),)
     off = (rule for rule in policy.rules if rule.expires and rule.severity == RuleSeverity.OFF)
     excused = any(matched(rule, diff).deltas for rule in off)
     if not found or (excused and all(match.left for _, match in found)):

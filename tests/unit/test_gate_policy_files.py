@@ -26,6 +26,7 @@ from rlcompare.gate.policy_schema import policy_schema
 from rlcompare.model.diff import Symptom
 from rlcompare.model.verdict import PRESETS, Policy
 from rlcompare.model.words import RuleSeverity
+from rlcompare.text import is_invisible
 from tests.unit.test_gate_rules import delta, diff
 
 ROOT = Path(__file__).parents[2]
@@ -108,7 +109,7 @@ class TestExtends:
         """With what rules leave to others, exceptions, paths and any characters. It gives the same rules on any day."""
         own = (
             'extends = "base/base.toml"\n[gate]\nbaselines = "b"\n'
-            + rule("phase.gen.wall", r'message = "🚀 \" \\ \u007f \n"', "noise = 0.015")
+            + rule("phase.gen.wall", r'message = "🚀 \" \\ \u007f \n \u202e \u0085 \U000e0001"', "noise = 0.015")
             + rule("phase.x.*", "expires = 2026-06-15", 'reason = "r"', limit='severity = "off"')
             + rule("health.kl", limit='severity = "error"')
         )
@@ -124,6 +125,7 @@ class TestExtends:
             assert load_policy(again, today=day).rules == load_policy(path, today=day).rules
         assert 'baselines = "b"\n# history' in text
         assert "secret" not in text
+        assert not any(map(is_invisible, text.replace("\n", ""))), "escaped, as TOML does it"
         assert 'metric = "health.kl"\nseverity = "error"' in text
         policy = load_policy(path, today=TODAY)
         assert policy.rules[0].except_for == ("phase.a.*", "phase.gen.wall", "phase.x.*")

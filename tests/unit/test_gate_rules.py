@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from rlcompare.errors import UsageError
 from rlcompare.gate import built_in_policy, judge, load_policy
-from rlcompare.model.diff import METRICS_LEFT_OUT, Comparability, Delta, Diff, Finding, Samples, Side
+from rlcompare.model.diff import METRICS_LEFT_OUT, Comparability, Delta, Diff, Finding, Samples, Series, Side
 from rlcompare.model.verdict import GateResult, Policy, Rule
 from rlcompare.model.words import Comparable, Polarity, RuleSeverity, Severity, Status
 
@@ -247,10 +247,19 @@ def test_what_is_said_where_nothing_is_judged(tmp_path: Path) -> None:
         "optional": (1, "1 of 1 rule failed: actor/entropy missing.", skipped),
         "warn": (1, "1 of 1 rule failed: b missing.", skipped),
         "exception": (0, "Nothing was judged: exceptions turn off what the rules judge."),
-        "signs": (0, "No metric was judged: the policy has rules for signs of unstable training only, and there is no"
-                     " such sign."),
+        "signs": (1, "1 of 1 rule failed: health.* missing.",
+                  "expected metrics of training on the new side, found none to judge"),
         "off": (1, "1 of 1 rule failed: time.* missing.", skipped),
     }  # fmt: skip
+
+
+def test_a_log_without_a_sign_of_trouble_passes() -> None:
+    logged = replace(diff(), series=(Series("actor/entropy", "new", 0, 2, (1, 2), (0.5, 0.5)),))
+    result = judge(logged, policy(Rule("health.*")))
+    assert (result.exit_code, result.summary) == (
+        0,
+        "No metric was judged: the policy has rules for signs of unstable training only, and there is no such sign.",
+    )
 
 
 def test_a_step_that_another_rule_judges_has_a_time() -> None:

@@ -156,7 +156,8 @@ CASES: tuple[tuple[str, Mapping[str, Change], str, str, str], ...] = (
     ("a gradient jumps", {"actor/grad_norm": at(33, 40.0)}, "gradient_explosion", "warn", "in step 33"),
     ("gradients have another scale", {"actor/grad_norm": lasting(lambda v: v * 50)},
      "gradient_explosion", "warn", "median"),
-    ("nothing is learned", {"actor/grad_norm": after(40, lambda _: 0.0)}, "no_gradient", "warn", "is 0 in the last"),
+    ("nothing is learned", {"actor/grad_norm": after(40, lambda _: 0.0)},
+     "no_gradient", "warn", "is 0 in most of the last"),
     ("reward -30 %", {SCORE: lasting(lambda v: v * 0.7)}, "reward_fall", "error", "(-28.8 %)"),
     ("reward falls at the end", {SCORE: after(50, lambda v: v * 0.5)}, "reward_fall", "error", "(-49.1 %)"),
     ("reward -9 %", {SCORE: lasting(lambda v: v * 0.91)}, "reward_fall", "warn", SCORE),
@@ -419,6 +420,22 @@ def test_the_baseline_is_judged_too_but_never_fails() -> None:
     assert found.text.startswith("Baseline: actor/pg_loss is not a finite number in 20 of 60 steps")
 
 
+def test_the_worst_steps_are_those_of_the_value() -> None:
+    """Of the steps that both logs have, and at the end that is further from the centre."""
+    kl = {step: 0.5 if 30 <= step < 35 else 0.9 if step > 80 else 0.01 for step in range(1, 101)}
+    new = job(2, 100, {"actor/kl_loss": lambda step, value: kl[step]})
+    (found,) = (one for one in symptoms(BASELINE, new) if one.metric == "actor/kl_loss")
+    assert found.text.startswith(
+        "actor/kl_loss is 0.5 at worst (mean of 5 steps from step 30 on), higher in 25 steps from 30 to 100;"
+    )
+
+    weights = {step: 0.8 if 40 <= step < 45 else 1.03 if step < 6 else 1.0 for step in range(1, 61)}
+    new = job(2, 60, {f"{IS}mean": lambda step, value: weights[step]})
+    (found,) = (one for one in symptoms(BASELINE, new) if one.metric.endswith("rollout_is_mean"))
+    assert "deviates from 1 by 0.2 at worst (mean of 5 steps from step 40 on), lower" in found.text
+    assert found.since_step == 40
+
+
 class TestPolicy:
     """Each symptom can be turned off, or to a warning, or to an error."""
 
@@ -514,8 +531,8 @@ def test_levels_are_what_a_plain_evaluation_gives() -> None:
         means = [(statistics.fmean(window), step) for step, window, _ in windows]
         shared = [value for step, value in known if step in sides["new" if side == "baseline" else "baseline"]]
         alike = [
-            statistics.fmean(window)
-            for _, window, steps in windows
+            (statistics.fmean(window), first)
+            for first, window, steps in windows
             if all(step in series and step in other for step in steps)
         ]
         assert (row.steps, row.invalid, row.invalid_step) == ((70, 2, 3) if side == "baseline" else (50, 0, None))
@@ -527,7 +544,8 @@ def test_levels_are_what_a_plain_evaluation_gives() -> None:
             "spread": statistics.stdev(values[-third:])
             * math.sqrt(1 - statistics.correlation(values[-third:], list(map(float, range(third)))) ** 2),
             "low": min(means)[0], "low_step": min(means)[1], "high": max(means)[0], "high_step": max(means)[1],
-            "shared_low": min(alike), "shared_high": max(alike),
+            "shared_low": min(alike)[0], "shared_low_step": min(alike)[1],
+            "shared_high": max(alike)[0], "shared_high_step": max(alike)[1],
             "high_middle": max(statistics.median(window) for _, window, _ in windows),
             "peak": max(values), "peak_step": max(known, key=lambda pair: pair[1])[0],
         }  # fmt: skip
