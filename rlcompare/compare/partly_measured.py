@@ -29,6 +29,11 @@ _PARTLY_KNOWN = {
     "module_times": "the device times of modules",
 }
 """How a finding names what only some ranks have (``sql/compare/uneven.sql``)."""
+_SUMS = "operator_sums"
+_OF_SUMS = (
+    "the device times of operators are sums by the profiler, which contain collectives and copies; other captures have"
+    " those of kernels alone: they are not compared."
+)
 _TIMES = {
     "compute": "computation",
     "comm": "communication",
@@ -75,10 +80,13 @@ def untimed(groups: Sequence[records.GroupOfCaptures]) -> list[Finding]:
 
 
 def partly_known(rows: Sequence[records.PartlyKnown]) -> list[Finding]:
-    """Reports what only some ranks or runs recorded."""
+    """Reports what only some ranks or runs recorded, and where the same column has two meanings."""
     made = []
     for side in SIDES:
-        names = [_PARTLY_KNOWN[row.what] for row in rows if row.side == side]
+        of_side = [row.what for row in rows if row.side == side]
+        if _SUMS in of_side:
+            made.append(finding_of("partly_measured", side, CAUTION, _OF_SUMS))
+        names = [_PARTLY_KNOWN[what] for what in of_side if what != _SUMS]
         if names:
             text = f"only some ranks or runs recorded {listed(names)}: this is not compared."
             made.append(finding_of("partly_measured", side, CAUTION, text))

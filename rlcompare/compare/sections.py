@@ -99,7 +99,7 @@ def make_sections(
         maker.timed("groups", rollups.taken(pairs.Group), "device"),
         maker.timed("links", rollups.taken(pairs.Link), lambda link: link.domain, keys=("transport", "group_key")),
         _counters(rollups.rows(DeviceCounter)),
-        maker.timed("copies", rollups.taken(pairs.Copy), "device"),
+        maker.timed("copies", rollups.taken(pairs.Copy), "copy"),
         _memory(maker, rollups),
         _memory_categories(rollups.rows(MemoryCategory)),
         maker.timed("stacks", rollups.taken(pairs.Stack), "stack", keys=("callers",), note=_STACKS),

@@ -3,7 +3,7 @@
 -- Nothing without c_copy, c_divisor.
 WITH exact AS (
     SELECT kind, side, divisor, sum(calls) AS calls, sum(sum_ns) AS ns, sum(size_bytes) AS bytes, sum(exposed_ns) AS exposed_ns
-    FROM c_copy JOIN c_divisor USING (side, run, capture) WHERE domain = 'device' GROUP BY ALL
+    FROM c_copy JOIN c_divisor USING (side, run, capture) WHERE domain = 'copy' GROUP BY ALL
 )
 SELECT kind AS name, bool_or(side = 'baseline') AS in_baseline, bool_or(side = 'new') AS in_new,
        side_mean(ns, divisor, side = 'baseline') AS baseline_ns, side_mean(ns, divisor, side = 'new') AS new_ns,

@@ -1,7 +1,7 @@
 -- The number that the sum of a capture is divided by. With it, the sum over all captures of a side is the value of that side
 -- (docs/design.md §4): the mean over runs of the sum over groups of the mean over members of the mean over steps. A member counts only in
 -- the domains that it measured: a rank whose profile has no kernels does not count for kernels. Within a domain, a missing row counts 0.
--- Depends on c_account, c_allocation, c_api, c_capture, c_kernel, c_link, c_module, c_msprof, c_operator, c_phase,
+-- Depends on c_account, c_allocation, c_api, c_capture, c_copy, c_kernel, c_link, c_module, c_msprof, c_operator, c_phase,
 -- c_stack, c_step, c_task, c_time.
 -- Nothing without c_capture.
 CREATE TABLE c_divisor AS
@@ -25,6 +25,9 @@ WITH present AS (   -- a capture has a domain if the table of the domain has its
     UNION ALL
     SELECT c.side, c.run, c.role, c.folder, c.member, 'device', count(DISTINCT t.step)
     FROM c_time AS t JOIN c_capture AS c USING (side, run, capture) WHERE t.comm_ns IS NOT NULL GROUP BY ALL
+    UNION ALL
+    SELECT c.side, c.run, c.role, c.folder, c.member, 'copy', count(DISTINCT t.step)
+    FROM c_time AS t JOIN c_capture AS c USING (side, run, capture) WHERE t.exposed_copy_ns IS NOT NULL OR (t.side, t.run, t.capture) IN (SELECT (side, run, capture) FROM c_copy) GROUP BY ALL
     UNION ALL   -- of members with phases
     SELECT c.side, c.run, c.role, c.folder, c.member, 'phase_device', count(DISTINCT t.step)
     FROM c_time AS t JOIN c_capture AS c USING (side, run, capture)

@@ -3,8 +3,8 @@
 -- Nothing without c_divisor, c_operator.
 WITH exact AS (
     SELECT name, side, divisor, sum(calls) AS calls, sum(host_self_ns) AS host_self_ns, sum(host_total_ns) AS host_total_ns,
-           CASE WHEN NOT EXISTS (FROM c_uneven WHERE what = 'operator_times') THEN sum(device_self_ns) END AS device_self_ns,
-           CASE WHEN NOT EXISTS (FROM c_uneven WHERE what = 'operator_times') THEN sum(device_total_ns) END AS device_total_ns,
+           CASE WHEN NOT EXISTS (FROM c_uneven WHERE what IN ('operator_sums', 'operator_times')) THEN sum(device_self_ns) END AS device_self_ns,
+           CASE WHEN NOT EXISTS (FROM c_uneven WHERE what IN ('operator_sums', 'operator_times')) THEN sum(device_total_ns) END AS device_total_ns,
            sum_if_known(elements) AS elements, sum_if_known(flop) AS flop
     FROM c_operator JOIN c_divisor USING (side, run, capture) WHERE domain = 'operator' GROUP BY ALL
 )

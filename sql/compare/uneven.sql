@@ -29,4 +29,4 @@ WITH kernels AS (
 )
 SELECT DISTINCT side, what FROM known GROUP BY side, role, folder, what HAVING bool_or(is_known) <> bool_and(is_known)
 UNION
-SELECT side, 'operator_times' FROM operators WHERE has_sums AND EXISTS (FROM operators WHERE operator_times AND NOT has_sums);
+SELECT side, 'operator_sums' FROM operators WHERE has_sums AND EXISTS (FROM operators WHERE operator_times AND NOT has_sums);

@@ -1,19 +1,20 @@
 -- Removes tasks whose duration must be damaged; it would fill a step that the device spent otherwise. A stream runs one task at a time, and a
--- group one collective: a task that wholly contains the next two is damaged, unless more than one in a hundred do so, as parts of a task
+-- group one collective (but not one send or receive: those of several pairs of ranks overlap): a task that wholly contains the next two is damaged, unless more than one in a hundred do so, as parts of a task
 -- may. So is a task that goes on, after all that was recorded, for more than a second and for longer than the whole recording, if the host, which
 -- waits for it, was recorded too. An operator is damaged if it goes on after the end of its step for more than a
 -- second and for longer than all steps; in a trace of the host alone, where operators of tensors are the tasks, for longer than the step took.
 -- The table too_long keeps what was removed, for the finding.
--- Depends on capture, device_window, host_api, stage_collective, stage_copy, stage_host_op, stage_kernel, stage_phase,
--- stage_step, step_mark.
--- Nothing without capture + stage_collective + stage_copy + stage_kernel, stage_collective + stage_copy + stage_host_op
--- + stage_kernel, stage_collective + stage_copy + stage_kernel + step_mark.
+-- Depends on capture, collective_kind, device_window, host_api, stage_collective, stage_copy, stage_host_op,
+-- stage_kernel, stage_phase, stage_step, step_mark.
 -- Runs after lone_task, once.
 CREATE OR REPLACE TEMP TABLE too_long AS
 WITH task AS (
     SELECT capture, 'kernel' AS what, rowid AS number, device_id, stream AS line, start_ns, end_ns FROM stage_kernel
     UNION ALL SELECT capture, 'copy', rowid, device_id, stream, start_ns, end_ns FROM stage_copy
-    UNION ALL SELECT capture, 'collective', rowid, device_id, CASE WHEN group_name IS NOT NULL THEN hash(group_name) END, start_ns, end_ns FROM stage_collective
+    UNION ALL
+    SELECT capture, 'collective', rowid, device_id, CASE WHEN collective_kind(op_type, name) NOT IN ('send', 'recv', 'batch_send_recv') THEN hash(group_name) END,
+           start_ns, end_ns
+    FROM stage_collective
 ), around AS (
     SELECT *, lead(end_ns, 2) OVER (PARTITION BY capture, what, device_id, line ORDER BY start_ns, end_ns DESC, number) <= end_ns AND line IS NOT NULL AS contains_two
     FROM task WHERE end_ns > start_ns

@@ -2,8 +2,7 @@
 -- ranks by their index in the group. If the members of the group are known, the index is replaced by the global rank. A reported transfer
 -- names its group as the collectives do, or by a hash. The last three digits of the hash are part of the collectives' names
 -- ("hcom_allReduce__210_0_1").
--- Depends on collective, collective_task, link, r_collective.
--- Nothing without collective + link, collective_task + link, link + r_collective.
+-- Depends on collective, collective_task, is_posted, link, r_collective.
 INSERT INTO r_link
 WITH of_name AS (
     SELECT DISTINCT capture, group_name, group_key FROM r_collective WHERE group_name IS NOT NULL
@@ -33,7 +32,7 @@ WITH of_name AS (
     SELECT DISTINCT capture, group_name, group_key FROM r_collective
 ), placed AS (
     SELECT t.capture, c.step, c.kind, k.group_key, t.src_rank, t.dst_rank, coalesce(t.link_type, t.transport) AS transport, t.size_bytes,
-           t.end_ns - t.start_ns AS ns, CASE WHEN regexp_full_match(k.group_key, '[0-9]+(,[0-9]+)*') THEN string_split(k.group_key, ',') END AS members
+           CASE WHEN NOT is_posted(t.name, t.transport) THEN t.end_ns - t.start_ns END AS ns, CASE WHEN regexp_full_match(k.group_key, '[0-9]+(,[0-9]+)*') THEN string_split(k.group_key, ',') END AS members
     FROM collective_task AS t JOIN collective AS c ON c.capture = t.capture AND c.id = t.collective_id
     JOIN of_name AS k ON k.capture = c.capture AND k.group_name IS NOT DISTINCT FROM c.group_name
     WHERE t.size_bytes > 0 AND t.src_rank IS NOT NULL AND t.dst_rank IS NOT NULL AND t.capture NOT IN (SELECT capture FROM link)

@@ -1,8 +1,8 @@
 -- Communication operators. Before schema 1.2, the device is that of the operator's tasks, else the only device. The metadata lists the
 -- members of each group. A group is found there by its name, by the hash of its name, or by the last digits of the hash, which operators
--- carry. Waiting and transfer are unknown where the tasks transfer for longer than the operator lasts: their times are damaged.
+-- carry. Waiting and transfer are unknown over RDMA: a task only posts the transfer, and a Notify_Wait lasts as long as it. So they are where the tasks transfer for longer than the operator lasts: their times are damaged.
 -- Depends on collective_task, communication_group, communication_op, db_capture, dtype_bytes, host_op_by_connection,
--- launch, sound_size, src_ENUM_HCCL_DATA_TYPE, task, text_by_id.
+-- is_posted, launch, sound_size, src_ENUM_HCCL_DATA_TYPE, task, text_by_id.
 INSERT INTO stage_collective
 WITH device AS (
     SELECT capture, connection_id, min(device_id) AS device_id FROM task WHERE connection_id IS NOT NULL GROUP BY ALL
@@ -17,7 +17,8 @@ WITH device AS (
     ) GROUP BY capture, op_id
 ), typed AS (
     SELECT capture, collective_id AS op_id FROM collective_task
-    WHERE capture IN (SELECT capture FROM db_capture) AND name IS NOT NULL GROUP BY ALL
+    WHERE capture IN (SELECT capture FROM db_capture) AND name IS NOT NULL
+    GROUP BY ALL HAVING count(*) FILTER (is_posted(name, transport)) = 0
 )
 SELECT
     o.capture, o.op_id, coalesce(o.device_id, d.device_id, db_capture.device_id), n.value, ot.value, g.value,

@@ -1,12 +1,12 @@
 -- Collectives, and the tasks that they are made of. They are listed in kernel_details.csv (with their step), else in the trace, else in
 -- communication.json. The other files add what they know of the same operator. Times come from the trace if it has the operator, because
--- the CSV cuts off digits. Transit and wait times come from the tasks, else from communication.json if they fit into the operator's duration
+-- the CSV cuts off digits. Transit and wait times come from the tasks (but not over RDMA, where a task only posts the transfer), else from communication.json if they fit into the operator's duration
 -- (to a microsecond), else they are unknown (Level0).
 -- A group has the name of its thread in the trace, else the hash of its name. profiler_metadata.json lists its members, under a name with
 -- that hash. The three digits in an operator's name are the last three of the hash.
 -- Variables: capture, text_device.
--- Depends on collective_task, communication_group, dtype_bytes, lost_collective, profile_text, stage_collective,
--- stage_step, text_communication, text_kernel, trace_comm, trace_link.
+-- Depends on collective_task, communication_group, dtype_bytes, is_posted, lost_collective, profile_text,
+-- stage_collective, stage_step, text_communication, text_kernel, trace_comm, trace_link.
 CREATE OR REPLACE TEMP TABLE text_collective AS
 WITH listed AS (
     SELECT device_id, name, op_type, start_ns, end_ns, step FROM text_kernel
@@ -60,13 +60,13 @@ ASOF JOIN (FROM text_collective WHERE pid IS NOT NULL) AS c ON c.pid = t.pid AND
 WHERE t.start_ns <= c.end_ns;
 INSERT INTO stage_collective
 WITH own AS (
-    SELECT collective_id, name, start_ns, end_ns,
+    SELECT collective_id, name, start_ns, end_ns, is_posted(name, transport) AS is_posted,
            max(end_ns) FILTER (NOT starts_with(name, 'Notify_')) OVER (
                PARTITION BY collective_id ORDER BY start_ns, end_ns ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS covered_ns
     FROM collective_task WHERE capture = getvariable('capture') AND name IS NOT NULL
 ), transit AS (
     SELECT collective_id AS id, coalesce(sum(greatest(end_ns - greatest(start_ns, coalesce(covered_ns, start_ns)), 0)) FILTER (NOT starts_with(name, 'Notify_')), 0) AS transit_ns
-    FROM own GROUP BY ALL
+    FROM own GROUP BY ALL HAVING count(*) FILTER (is_posted) = 0
 )
 SELECT getvariable('capture'), c.id, coalesce(c.device_id, getvariable('text_device'), c.traced_device_id), profile_text(c.name), profile_text(c.op_type),
        coalesce(c.thread_name, c.group_hash, c.digits), g.ranks, c.start_ns, c.end_ns,
