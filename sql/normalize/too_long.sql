@@ -12,7 +12,8 @@ WITH task AS (
     SELECT capture, 'kernel' AS what, rowid AS number, device_id, stream AS line, start_ns, end_ns FROM stage_kernel
     UNION ALL SELECT capture, 'copy', rowid, device_id, stream, start_ns, end_ns FROM stage_copy
     UNION ALL
-    SELECT capture, 'collective', rowid, device_id, CASE WHEN collective_kind(op_type, name) NOT IN ('send', 'recv', 'batch_send_recv') THEN hash(group_name) END,
+    SELECT capture, 'collective', rowid, device_id,
+           CASE WHEN group_name IS NOT NULL AND collective_kind(op_type, name) NOT IN ('send', 'recv', 'batch_send_recv') THEN hash(group_name) END,
            start_ns, end_ns
     FROM stage_collective
 ), around AS (

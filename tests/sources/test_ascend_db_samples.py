@@ -113,16 +113,21 @@ def test_tasks_outside_all_steps_are_said(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_no_notification_is_transfer(tmp_path: Path) -> None:
-    """An operator of 100 ns waits from 0 to 30, tells its peer from 40 to 60, and moves data from 50 to 90."""
+@pytest.mark.parametrize(("moving", "told"), [("Memcpy", (40, 60)), ("RDMASend", (None, None))])
+def test_no_notification_is_transfer(tmp_path: Path, moving: str, told: tuple[int | None, int | None]) -> None:
+    """An operator of 100 ns waits from 0 to 30, tells its peer from 40 to 60, and moves data from 50 to 90.
+
+    RDMASend only posts a transfer, so that nothing is known.
+    """
     # GIVEN a database in which only these are tasks of the first collective
     (folder, _) = write_sample(SampleRun(steps=(1,), layers=1, decode_steps=1), tmp_path / "s")
-    parts = {"Notify_Wait": (0, 30), "Notify_Record": (40, 60), "Memcpy": (50, 80), "Reduce_Inline": (70, 90)}
+    parts = {"Notify_Wait": (0, 30), "Notify_Record": (40, 60), moving: (50, 80), "Reduce_Inline": (70, 90)}
     with closing(sqlite3.connect(database_of(folder))) as con:
         ((operator, start),) = con.execute("SELECT opId, startNs FROM COMMUNICATION_OP ORDER BY startNs LIMIT 1")
         con.execute("UPDATE COMMUNICATION_OP SET endNs = startNs + 100 WHERE opId = ?", [operator])
         tasks = "SELECT globalTaskId FROM COMMUNICATION_TASK_INFO WHERE opId = ?"
         idents = [ident for (ident,) in con.execute(tasks, [operator])]
+        con.execute("INSERT INTO STRING_IDS SELECT max(id) + 1, ? FROM STRING_IDS", ["RDMASend"])
         for ident, (name, (begin, end)) in zip(idents, parts.items(), strict=False):
             con.execute(
                 "UPDATE COMMUNICATION_TASK_INFO SET taskType = (SELECT id FROM STRING_IDS WHERE value = ?)"
@@ -139,7 +144,7 @@ def test_no_notification_is_transfer(tmp_path: Path) -> None:
     store = store_of(folder, tmp_path / "a.duckdb")
     # THEN the union of the other tasks is its transfer, and the rest its waiting
     query = "SELECT transit_ns, wait_ns FROM collective ORDER BY start_ns LIMIT 1"
-    assert rows(store, query) == [(40, 60)]
+    assert rows(store, query) == [told]
     names = "SELECT DISTINCT t.name FROM collective_task AS t JOIN collective AS c ON c.id = t.collective_id"
     assert {name for (name,) in rows(store, f"{names} WHERE c.end_ns - c.start_ns = 100")} == set(parts)
 

@@ -251,6 +251,24 @@ def test_receives_that_overlap_are_one_bubble(con: duckdb.DuckDBPyConnection) ->
     assert found == [(55, 55, 45, 100, 55)]
 
 
+@pytest.mark.parametrize(("kind", "is_damaged"), [("receive", False), ("allReduce", True)])
+def test_a_receive_may_contain_the_sends_of_its_group(
+    con: duckdb.DuckDBPyConnection, kind: str, is_damaged: bool
+) -> None:
+    """NCCL has a stream for each pair of ranks, all of one group. Collectives of a group do not overlap."""
+    reset(con)
+    load(con, "stage_kernel", [(0, 1000)])
+    sends = [("send", 100 + 50 * number, 140 + 50 * number) for number in range(8)]
+    for number, (name, start, end) in enumerate([(kind, 10, 190), *sends]):
+        con.execute(
+            "INSERT INTO stage_collective BY NAME SELECT ? AS id, 0 AS device_id, ? AS op_type, 'pp' AS group_name,"
+            " ? AS start_ns, ? AS end_ns",
+            [number, f"hcom_{name if name == kind or kind == 'receive' else kind}_", start, end],
+        )
+    normalise(con)
+    assert con.execute("SELECT count(*) FROM collective").fetchall() == [(8 if is_damaged else 9,)]
+
+
 def test_a_step_is_what_comes_before_its_tasks_while_they_run_and_after_them(con: duckdb.DuckDBPyConnection) -> None:
     """Marked from 0 to 100; a kernel from 20 to 30, a copy from 25 to 45, an all_reduce from 60 to 70."""
     reset(con)
@@ -514,6 +532,18 @@ def test_tasks_that_move_nothing_make_no_link(con: duckdb.DuckDBPyConnection) ->
     )
     run_all(con, ["rollup/r_link"])
     assert con.execute("SELECT dst_rank, size_bytes FROM r_link").fetchall() == [(2, 64)]
+
+
+def test_a_task_that_posts_a_transfer_has_no_rate(con: duckdb.DuckDBPyConnection) -> None:
+    collectives_of(con, ("x", "all_reduce", 1, "g"))
+    con.execute(
+        "INSERT INTO collective_task BY NAME SELECT 0 AS capture, 0 AS collective_id, 1 AS start_ns, 5 AS end_ns,"
+        " 64 AS size_bytes, 0 AS src_rank, unnest([1, 2]) AS dst_rank, unnest(['Memcpy', 'RDMASend']) AS name"
+    )
+    run_all(con, ["rollup/r_link"])
+    assert con.execute("SELECT dst_rank, size_bytes, transit_ns FROM r_link ORDER BY ALL").fetchall() == [
+        (1, 64, 4), (2, 64, None),
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("groups", "key"), [(("a", "a"), "group 0"), (("a", "b"), "unlisted group 0")])

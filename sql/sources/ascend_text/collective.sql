@@ -32,7 +32,7 @@ WITH listed AS (
            until_ns - from_ns AS length_ns
     FROM traced
 ), reported AS (
-    SELECT t.*, c.transit_ns, c.wait_ns, c.size_bytes, c.start_ns >= t.start_ns - 1000 AS is_reported,
+    SELECT t.*, c.transit_ns, c.wait_ns, c.start_ns >= t.start_ns - 1000 AS is_reported,
            t.length_ns IS NULL OR coalesce(TRY(coalesce(c.transit_ns, 0) + coalesce(c.wait_ns, 0) <= t.length_ns + 1000), false) AS fits
     FROM timed AS t ASOF LEFT JOIN text_communication AS c ON c.name = t.name AND t.latest_ns >= c.start_ns
 ), by_name AS (
@@ -50,8 +50,7 @@ SELECT r.id, r.device_id, r.name, r.op_type, r.step, CASE WHEN r.is_traced THEN 
        CASE WHEN r.is_traced THEN TRY(r.element_count * dtype_bytes(r.dtype)) END AS payload_bytes,
        CASE WHEN r.is_reported AND r.fits AND r.transit_ns IS NOT NULL THEN least(r.transit_ns, r.length_ns) END AS reported_transit_ns,
        CASE WHEN r.is_reported AND r.fits AND r.wait_ns IS NOT NULL THEN least(r.wait_ns, r.length_ns - least(coalesce(r.transit_ns, 0), r.length_ns)) END
-       AS reported_wait_ns,
-       CASE WHEN r.is_reported THEN r.size_bytes END AS moved_bytes
+       AS reported_wait_ns
 FROM reported AS r LEFT JOIN by_name AS n USING (name) LEFT JOIN by_digits AS d USING (digits);
 INSERT INTO collective_task
 SELECT getvariable('capture'), c.id, t.name, t.plane, t.start_ns, t.end_ns, t.size_bytes, t.src_rank, t.dst_rank, t.transport, t.link_type
@@ -71,7 +70,7 @@ WITH own AS (
 SELECT getvariable('capture'), c.id, coalesce(c.device_id, getvariable('text_device'), c.traced_device_id), profile_text(c.name), profile_text(c.op_type),
        coalesce(c.thread_name, c.group_hash, c.digits), g.ranks, c.start_ns, c.end_ns,
        coalesce(c.end_ns - c.start_ns - t.transit_ns, c.reported_wait_ns), coalesce(t.transit_ns, c.reported_transit_ns),
-       coalesce(c.payload_bytes, c.moved_bytes), c.dtype, c.algorithm, c.step, l.launch_ns, l.host_op_ns
+       c.payload_bytes, c.dtype, c.algorithm, c.step, l.launch_ns, l.host_op_ns
 FROM text_collective AS c
 LEFT JOIN transit AS t ON t.id = c.id AND t.transit_ns <= c.end_ns - c.start_ns
 LEFT JOIN communication_group AS g USING (group_hash)
