@@ -12,8 +12,8 @@ CREATE TABLE collective (
     ordinal INTEGER,           -- position in time among collectives of the same step, device, kind and group, from 0
     start_ns BIGINT,           -- start, in ns since the epoch
     end_ns BIGINT,             -- end, in ns since the epoch
-    wait_ns BIGINT,            -- duration − transit_ns; NULL if task types are unknown (Level0)
-    transit_ns BIGINT,         -- union of its tasks other than Notify_*; NULL if task types are unknown (Level0)
+    wait_ns BIGINT,            -- duration − transit_ns; NULL if task types are unknown (Level0), or over RDMA
+    transit_ns BIGINT,         -- union of its tasks other than Notify_*; NULL if task types are unknown (Level0), or over RDMA
     size_bytes BIGINT,         -- size of the data; NULL: unknown
     dtype VARCHAR,             -- data type; NULL: unknown
     algorithm VARCHAR,         -- algorithm of HCCL; NULL: unknown

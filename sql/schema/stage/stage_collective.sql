@@ -10,7 +10,7 @@ CREATE TEMP TABLE stage_collective (
     group_ranks VARCHAR,      -- global ranks, "0,1,2,3", where known
     start_ns BIGINT,
     end_ns BIGINT,
-    wait_ns BIGINT,           -- elapsed − transit; NULL where task types are unknown
+    wait_ns BIGINT,           -- elapsed − transit; NULL where task types are unknown, or over RDMA
     transit_ns BIGINT,        -- union of the operator's tasks other than Notify_*
     size_bytes BIGINT,
     dtype VARCHAR,
