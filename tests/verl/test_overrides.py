@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
+import shlex
+import subprocess
 import sys
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -13,7 +17,7 @@ import pytest
 
 from rlcompare.collect.verl import ask as asking
 from rlcompare.collect.verl.ask import Installed, ask, confirm
-from rlcompare.collect.verl.command import VerlCommand, parse_command, written
+from rlcompare.collect.verl.command import VerlCommand, is_changed_by_shell, override, parse_command
 from rlcompare.collect.verl.plan import make_plan
 from rlcompare.collect.verl.planned import VerlPlan
 from rlcompare.errors import UsageError
@@ -255,7 +259,7 @@ def test_settings_of_vllms_profiler_that_the_user_exports(
     plan = make_plan(command, installed, FOLDER, "npu", {"VLLM_TORCH_PROFILER_WITH_FLOPS": "1", "VLLM_USE_V1": "1"})
     names = {name.removeprefix("VLLM_TORCH_PROFILER_") for name in plan.environment if name.startswith("VLLM")}
     assert names == passed_on
-    overrides = [text for text in plan.overrides if "VLLM_TORCH_PROFILER_WITH_FLOPS='1'" in text]
+    overrides = [text for text in plan.overrides if "VLLM_TORCH_PROFILER_WITH_FLOPS=1" in text.replace('"', "")]
     assert len(overrides) == ("WITH_FLOPS" in passed_on)
     assert any("0.16.0 does not read VLLM_TORCH_PROFILER_WITH_FLOPS" in note for note in plan.notes) == is_told
 
@@ -376,10 +380,43 @@ TEXTS = (
     "12",
     "1e3",
     "",
+    "0",
+    'say "x"',
+    'end\\"',
+    "/data/a,b",
+    "/data/(1);&|<2>*?#~!",
+    "/data/$HOME",
+    "update-mini 'ranks=[0]'; vllm-decode",
 )
 
 
 def test_texts_come_through_hydra_as_they_are(installed_verl: VerlOf, monkeypatch: pytest.MonkeyPatch) -> None:
-    overrides = [f"+trainer.text{number}={written(text)}" for number, text in enumerate(TEXTS)]
+    overrides = [override(f"+trainer.text{number}", text) for number, text in enumerate(TEXTS)]
     _, installed = composed(monkeypatch, installed_verl("0.7.1"), *overrides)
     assert tuple(installed.value(f"trainer.text{number}") for number in range(len(TEXTS))) == TEXTS
+
+
+def by_list2cmdline(tokens: Sequence[str]) -> str:
+    """As older versions of Ray join the command of a job."""
+    return subprocess.list2cmdline(tokens)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="the cluster's shell is sh")
+@pytest.mark.parametrize("join", [by_list2cmdline, shlex.join])
+def test_texts_come_through_the_shell_of_a_cluster(
+    installed_verl: VerlOf, monkeypatch: pytest.MonkeyPatch, join: Callable[[Sequence[str]], str]
+) -> None:
+    texts = [text for text in TEXTS if not is_changed_by_shell(override("a", text))]
+    assert {*TEXTS} - {*texts} == {"${trainer.device}"}
+    given = [override(f"+trainer.text{number}", text) for number, text in enumerate([*texts, ["a", "b,c"]])]
+    line = join([sys.executable, "-c", "import json, sys; print(json.dumps(sys.argv[1:]))", *given])
+    received = subprocess.run(["sh", "-c", line], check=True, capture_output=True, text=True).stdout
+    _, installed = composed(monkeypatch, installed_verl("0.7.1"), *json.loads(received))
+    expected = [*texts, ["a", "b,c"]]
+    assert [installed.value(f"trainer.text{number}") for number in range(len(expected))] == expected
+
+
+def test_texts_that_the_shell_of_a_cluster_may_change() -> None:
+    changed = ("$HOME of mine", "a`b`", "two\\\\backslashes")
+    assert all(is_changed_by_shell(override("a", text)) for text in changed)
+    assert not any(is_changed_by_shell(override("a", text)) for text in ("/data/$HOME", "one\\backslash", 'two\\\\"'))

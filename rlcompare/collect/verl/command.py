@@ -26,6 +26,11 @@ _OPTIONS_WITH_VALUE = ("--config-path", "-cp", "--config-name", "-cn", "--config
 """Hydra's options whose value is the next token, unless it stands behind =."""
 _MODULE = ("-m", "--module")
 _TORCHRUN_FLAGS = ("--standalone", "--no-python", "--no_python", "--run-path", "--run_path")
+_PLAIN_WITH_DOLLAR = re.compile(r"[A-Za-z_/][\w./-]*\$[\w./$-]*", re.ASCII)
+_OF_SHELL = re.compile(r"[;&|()<>*?#~!{}'\\\n]")
+"""Characters that a shell acts on outside of quotes. Within a list's brackets there may be more."""
+_CHANGED = re.compile(r'[$`]|\\\\(?!\\*")')
+"""What a shell acts on inside double quotes. Before a quote, list2cmdline doubles the backslashes itself."""
 _OVERRIDE = re.compile(r"(?:\+\+?|~)?([A-Za-z_][\w.@/-]*)(?:=(.*))?", re.DOTALL)
 
 
@@ -164,6 +169,26 @@ def written(value: object) -> str:
         "inf",
     ):
         return text
+    if _PLAIN_WITH_DOLLAR.fullmatch(text):
+        return f"'{text}'"  # it is the same text without the quotes, if a shell removes them
     # Hydra treats a backslash as an escape only before a quote, and ${ as an interpolation even inside quotes.
-    body = re.sub(r"(\\+)(?='|$)", r"\1\1", text).replace("'", "\\'").replace("${", "\\${")
-    return f"'{body}'"
+    body = re.sub(r'(\\+)(?="|$)', r"\1\1", text).replace('"', '\\"').replace("${", "\\${")
+    return f'"{body}"'
+
+
+def override(key: str, value: object) -> str:
+    """An override in Hydra's grammar.
+
+    Older versions of ``ray job submit`` join the command by ``subprocess.list2cmdline``, and the shell of the cluster
+    splits it again. That function escapes double quotes, and puts quotes around a token with a space only: without a
+    space, the shell would act on ``;`` and the like.
+    """
+    text = written(value)
+    needs_space = _OF_SHELL.search(text) and " " not in text and not text.startswith("'")
+    return f"{key}={' ' if needs_space else ''}{text}"
+
+
+def is_changed_by_shell(override: str) -> bool:
+    """Whether older versions of ``ray job submit`` let the shell of the cluster change an override."""
+    _, _, text = override.partition("=")
+    return not text.startswith("'") and _CHANGED.search(text) is not None

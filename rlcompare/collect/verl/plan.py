@@ -15,7 +15,7 @@ from pathlib import Path
 from rlcompare.collect.run_directory import PROFILE
 from rlcompare.collect.verl import sampling
 from rlcompare.collect.verl.ask import NEWEST, Installed
-from rlcompare.collect.verl.command import VerlCommand, written
+from rlcompare.collect.verl.command import VerlCommand, is_changed_by_shell, override, written
 from rlcompare.collect.verl.keys import (
     AGENT_LOOP,
     FILE_LOGGER,
@@ -71,6 +71,12 @@ def make_plan(
         maker.choose_contents()
     maker.choose_loggers()
     choose_variables(maker.plan, command, installed, folder, environment)
+    if command.submission:
+        maker.plan.notes += [
+            f"older versions of ray job submit let the shell of the cluster change {text}: "
+            "use folders without $, ` and double backslashes"
+            for text in filter(is_changed_by_shell, maker.plan.overrides)
+        ]
     if installed.version > NEWEST:
         known = ".".join(map(str, NEWEST))
         maker.plan.notes.append(f"{installed.verl} is newer than {known}, the newest version tested with rlcompare")
@@ -89,7 +95,7 @@ class _Maker:
 
     def _add(self, key: str, value: object) -> None:
         prefix = "" if self._installed.has(key) else "++"
-        self.plan.overrides.append(f"{prefix}{key}={written(value)}")
+        self.plan.overrides.append(override(f"{prefix}{key}", value))
 
     def _is_theirs(self, key: str, default: object) -> bool:
         """Whether the job's own configuration sets a key."""

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from rlcompare.collect.run_directory import LOG
 from rlcompare.collect.verl.ask import Installed
-from rlcompare.collect.verl.command import VerlCommand, written
+from rlcompare.collect.verl.command import VerlCommand, override
 from rlcompare.collect.verl.keys import (
     FILE_LOGGER,
     LAST_WITH_STRUCT_RUNTIME_ENV,
@@ -57,7 +57,7 @@ def choose_variables(
     if installed.has("ray_kwargs.ray_init") and not has_queue:
         for name, value in missing.items():
             if not command.names(f"{_RUNTIME_ENV}.{name}"):
-                plan.overrides.append(f"++{_RUNTIME_ENV}.{name}={_quoted(value)}")
+                plan.overrides.append(override(f"++{_RUNTIME_ENV}.{name}", value))
     elif missing and command.submission:
         _put_into_runtime_env(plan, command.submission.runtime_env_file, missing)
 
@@ -101,9 +101,3 @@ def _of_vllm(plan: VerlPlan, installed: Installed, environment: Mapping[str, str
 def _version(installed: Installed) -> tuple[int, int] | None:
     found = re.match(r"(\d+)\.(\d+)", installed.versions.get("vllm", ""))
     return (int(found[1]), int(found[2])) if found else None
-
-
-def _quoted(text: str) -> str:
-    """Quotes a string that must not become a number."""
-    shown = written(text)
-    return shown if shown.startswith("'") or not text.isdecimal() else f"'{text}'"
