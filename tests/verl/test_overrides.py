@@ -386,6 +386,7 @@ TEXTS = (
     "/data/a,b",
     "/data/(1);&|<2>*?#~!",
     "/data/$HOME",
+    "/data/été/数据",
     "update-mini 'ranks=[0]'; vllm-decode",
 )
 

@@ -160,7 +160,7 @@ def written(value: object) -> str:
     if isinstance(value, (list, tuple)):
         return f"[{','.join(written(item) for item in value)}]"
     text = str(value)
-    if re.fullmatch(r"[A-Za-z_/][\w./-]*", text) and text.lower() not in (
+    if re.fullmatch(r"[A-Za-z_/][\w./-]*", text, re.ASCII) and text.lower() not in (
         "null",
         "true",
         "false",
