@@ -8,13 +8,16 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from rlcompare.collect.verl import launch
 from rlcompare.collect.verl.job import Ended, run_job
 from rlcompare.collect.verl.launch import _status
-from rlcompare.errors import UsageError
+from rlcompare.collect.verl.planned import VerlPlan
+from rlcompare.errors import OutputError, UsageError
 
 
 def ran(code: str, folder: Path, **environment: str) -> tuple[Ended, str]:
@@ -58,6 +61,46 @@ def test_one_line_without_an_end(tmp_path: Path, capfd: pytest.CaptureFixture[st
     _, log = ran("import sys; sys.stdout.write('x' * 300_000)", tmp_path)
     assert (len(log.strip()), set(log.strip())) == (300_000, {"x"})
     assert len(capfd.readouterr().out) == 300_000
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_full_disk_does_not_end_the_job(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # GIVEN a log on a full disk
+    plain = os.open
+
+    def on_full(path: Any, flags: int, mode: int = 0o777, **options: Any) -> int:
+        is_log = str(path).endswith("job.log")
+        return plain("/dev/full", os.O_WRONLY) if is_log else plain(path, flags, mode, **options)
+
+    monkeypatch.setattr("rlcompare.collect.verl.job.os.open", on_full)
+
+    # THEN the job ends as it would, and its output is passed on
+    ended = run_job([sys.executable, "-c", "print('done')"], {}, tmp_path / "job.log")
+    assert ended == Ended(0, None, "")
+    assert capfd.readouterr().out == "done\n"
+
+
+def test_a_full_disk_at_the_end_is_a_note(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # GIVEN a disk that is full when the job has ended
+    written: list[dict[str, Any]] = []
+
+    def write_run(folder: Path, record: dict[str, Any]) -> None:
+        if written:
+            raise OutputError(folder / "run.json", "No space left on device", "free some disk space")
+        written.append(record)
+
+    monkeypatch.setattr(launch, "write_run", write_run)
+    monkeypatch.setattr(launch, "_record", lambda job: {})
+    monkeypatch.setattr(launch, "_notes", lambda *given: [])
+    plan = VerlPlan(steps=[3], profile=tmp_path / "profile")
+    job: Any = SimpleNamespace(folder=tmp_path, plan=plan, process=[sys.executable, "-c", ""])
+
+    # THEN the exit code is that of the job
+    result = launch.run(job, os.environ)
+    assert result.code == 0
+    assert [note for note in result.notes if "run.json cannot be written (No space left on device)" in note]
 
 
 def test_what_a_signal_killed(tmp_path: Path) -> None:

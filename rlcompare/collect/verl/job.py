@@ -58,7 +58,7 @@ def run_job(command: Sequence[str], environment: Mapping[str, str], log: Path) -
         sink = _private(log)
     except OSError as error:
         raise UsageError(f"{log} cannot be written: {error.strerror or error}") from error
-    with sink, _passing_on() as (watch, received):
+    with _closed(sink), _passing_on() as (watch, received):
         try_lock(sink.fileno())
         try:
             job = subprocess.Popen(
@@ -90,7 +90,17 @@ def run_job(command: Sequence[str], environment: Mapping[str, str], log: Path) -
 def _private(log: Path) -> IO[bytes]:
     """Opens a log that only the user can read: a job prints its whole configuration, with any secrets in it."""
     log.unlink(missing_ok=True)  # neither an older file's permissions nor a link are taken over
-    return os.fdopen(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb")
+    return os.fdopen(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb", buffering=0)
+
+
+@contextmanager
+def _closed(log: IO[bytes]) -> Iterator[None]:
+    """Closes a log at the end. A file system may report only then that it is full."""
+    try:
+        yield
+    finally:
+        with suppress(OSError):
+            log.close()
 
 
 class _Copy(threading.Thread):
@@ -136,8 +146,8 @@ class _Copy(threading.Thread):
         if lines:
             self.last_line = lines[-1].decode("utf-8", "replace").strip()
         with self._lock, suppress(OSError, ValueError):  # a full disk does not end the job
-            self._log.write(text)
-            self._log.flush()
+            while text:
+                text = text[self._log.write(text) :]
 
 
 @contextmanager

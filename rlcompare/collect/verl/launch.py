@@ -28,6 +28,7 @@ from rlcompare.collect.verl.planned import VerlPlan
 from rlcompare.collect.verl.refused import refuse, refuse_trainer
 from rlcompare.collect.verl.storage import notes_on_storage
 from rlcompare.collect.verl.submission import new_identity
+from rlcompare.errors import OutputError
 from rlcompare.model.run import METRICS
 from rlcompare.secret import looks_secret, redacted_command
 from rlcompare.text import safe_text
@@ -161,7 +162,10 @@ def run(job: VerlJob, environment: Mapping[str, str]) -> Result:
     ran = steps_that_ran(job.folder)
     status, error = _status(ended)
     record |= {"status": status, "ended": now(), "exit_code": ended.code, "captures": captures}
-    write_run(job.folder, record | ({} if error is None else {"error": error}))
+    try:
+        write_run(job.folder, record | ({} if error is None else {"error": error}))
+    except OutputError as problem:  # the exit code stays that of the job
+        lost.append(str(problem))
     if not captures:
         with suppress(OSError):
             job.plan.profile.rmdir()
