@@ -140,3 +140,13 @@ def test_a_signal_that_comes_while_the_job_is_started(tmp_path: Path, monkeypatc
 def test_the_words_of_a_job_that_failed_are_kept_without_its_escapes() -> None:
     status, error = _status(Ended(code=1, received=None, last_error="\x1b[31mout of memory\x07"))
     assert (status, error) == ("failed", "the job ended with exit code 1: \\x1b[31mout of memory\\x07")
+
+
+@pytest.mark.parametrize(
+    ("code", "received", "expected"),
+    [(0, signal.SIGTERM, ("complete", None)),
+     (143, signal.SIGTERM, ("incomplete", "it was killed by signal 15"))],
+)  # fmt: skip
+def test_the_exit_code_comes_before_a_signal(code: int, received: int, expected: tuple[str, str | None]) -> None:
+    """A signal may come after the job has ended, or the job may end well on it."""
+    assert _status(Ended(code, received, "")) == expected

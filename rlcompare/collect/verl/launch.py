@@ -174,10 +174,10 @@ def run(job: VerlJob, environment: Mapping[str, str]) -> Result:
 
 
 def _status(ended: Ended) -> tuple[str, str | None]:
+    if ended.code == 0:  # even if it received a signal: it had ended before, or handled it
+        return "complete", None
     if ended.received is not None:
         return "incomplete", f"it was killed by signal {ended.received}"
-    if ended.code == 0:
-        return "complete", None
     last = ended.last_error[:200]
     said = f": {safe_text(last)}" if last and not looks_secret("", last) else ""
     return "failed", f"the job ended with exit code {ended.code}{said}"
