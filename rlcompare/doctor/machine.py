@@ -37,7 +37,7 @@ names = [torch.cuda.get_device_name(index) for index in range(torch.cuda.device_
 print("rlcompare:" + json.dumps({"devices": names, "cuda": torch.version.cuda}))
 """
 _VERSIONS = """
-import sys
+import contextlib, importlib.util, pathlib, sys
 from importlib import metadata
 print(".".join(map(str, sys.version_info[:3])))
 for name in sys.argv[1:]:
@@ -45,6 +45,11 @@ for name in sys.argv[1:]:
         print(f"{name}={metadata.version(name)}")
     except metadata.PackageNotFoundError:
         pass
+with contextlib.suppress(Exception):  # a checkout of verl may have no metadata, or those of an older state
+    folder = importlib.util.find_spec("verl").submodule_search_locations[0]
+    version = pathlib.Path(folder, "version", "version").read_text().strip()
+    if version:
+        print(f"verl={version}")
 """
 _TORCH_NPU = """
 import json, torch, torch_npu

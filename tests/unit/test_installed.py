@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from rlcompare.collect.verl.asked import commits, versions
+from rlcompare.doctor.machine import _packages
 from rlcompare.model.run import RunCommit, RunFile, TrainingInput
 from rlcompare.sources.run_directory import environment_of
 
@@ -86,6 +87,25 @@ def test_versions_and_commits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     told = environment_of(TrainingInput(tmp_path, run=run))
     assert told["commit.verl"] == f"{commit[:12]} with changes"
     assert (told["commit.vllm"], told["vllm_ascend"], told["cann"]) == (used[:12], "0.11.0", "8.3.RC1")
+
+
+@pytest.mark.parametrize(("text", "expected"), [("0.9.1\n", "0.9.1"), ("\n", "0.7.1"), (None, "0.7.1")])
+def test_the_version_of_a_checkout_of_verl_is_that_of_its_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str | None, expected: str
+) -> None:
+    """Metadata are those of the time of ``pip install -e``, or of a wheel that the checkout hides."""
+    (tmp_path / "src/verl/version").mkdir(parents=True)
+    (tmp_path / "src/verl/__init__.py").touch()
+    if text is not None:
+        (tmp_path / "src/verl/version/version").write_text(text)
+    installed(tmp_path / "site", "verl", "0.7.1")
+    paths = [str(tmp_path / "src"), str(tmp_path / "site")]
+    with monkeypatch.context() as patch:
+        patch.setattr(sys, "path", paths)
+        assert versions()["verl"] == expected
+    # AND doctor says the same of an interpreter
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(paths))
+    assert _packages(sys.executable)[1]["verl"] == expected
 
 
 @pytest.mark.parametrize("text", ["{", "[]", "7", '{"url": 7, "dir_info": 8, "vcs_info": {"commit_id": 9}}', ""])

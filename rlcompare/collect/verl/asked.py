@@ -1,8 +1,9 @@
 """Runs as a script under the interpreter of a verl job: reports its verl version, and the job's configuration.
 
 It imports neither verl nor torch, which take a minute and may need a device: versions come from the installed
-packages' metadata, and the configuration from Hydra, which composes the files beside verl's entry point. Prints one
-line of JSON after ``MARK``. Does not depend on rlcompare. Every problem becomes part of the answer, not a traceback.
+packages' metadata, that of a checkout of verl from its own file, and the configuration from Hydra, which composes the
+files beside verl's entry point. Prints one line of JSON after ``MARK``. Does not depend on rlcompare. Every problem
+becomes part of the answer, not a traceback.
 """
 
 from __future__ import annotations
@@ -51,9 +52,11 @@ def versions() -> dict[str, str]:
     for name in PACKAGES:
         with contextlib.suppress(metadata.PackageNotFoundError):
             found[name.replace("-", "_")] = metadata.version(name)
-    if "verl" not in found and (folder := folder_of("verl")) is not None:  # a checkout in PYTHONPATH has no metadata
-        with contextlib.suppress(OSError):
-            found["verl"] = (folder / "version" / "version").read_text(encoding="utf-8").strip()
+    folder = folder_of("verl")
+    if folder is not None:  # a checkout has no metadata, or those of an older state, or of a wheel that it hides
+        with contextlib.suppress(OSError, ValueError):
+            text = (folder / "version" / "version").read_text(encoding="utf-8").strip()
+            found |= {"verl": text} if text else {}
     cann = cann_version()
     return found if cann is None else {**found, "cann": cann}
 
