@@ -345,6 +345,8 @@ def test_a_schedule_that_cannot_fire_is_refused_or_told(probed: Probed, capfd: p
         ("update-mini", {"tool": "torch", "conten": "[cpu]"}, "conten"),
         ("update-mini", {"ranks": "first"}, r"ranks=first is not a list of numbers"),
         ("update-mini", {"scope": "a:b"}, "has its own scope, tick, edge"),
+        ("vllm-decode", {"steps": [5]}, r"steps=\[5\] are calls of the scope, and this probe has none"),
+        (None, {"tick": "engine:decode", "steps": [1, 2]}, "and choose the first tick by skip_first="),
     ],
 )
 def test_a_wrong_request_is_refused_at_once(

@@ -76,6 +76,11 @@ def request_of(preset: str | None, options: Mapping[str, object]) -> Request:
     schedule = {**_SCHEDULE, **probe.schedule}
     schedule |= {key: _number(probe, key, given.pop(key)) for key in _SCHEDULE if key in given}
     steps = _numbers(probe, "steps", given.pop("steps", "1"))
+    if steps != {1} and all(variant.scope is None for variant in probe.variants):
+        raise UsageError(
+            f"probe {probe.name}: steps={sorted(steps)} are calls of the scope, and this probe has none: remove it, "
+            "and choose the first tick by skip_first="
+        )
     ranks = _numbers(probe, "ranks", given.pop("ranks")) if "ranks" in given else None
     ticks = _number(probe, "ticks", given.pop("ticks")) if "ticks" in given else None
     settings = {key: value for key, value in given.items() if key not in _POINTS}
