@@ -7,6 +7,7 @@ import importlib
 import inspect
 import json
 import multiprocessing
+import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -354,6 +355,34 @@ def test_a_wrong_request_is_refused_at_once(
 ) -> None:
     with pytest.raises(UsageError, match=message):
         probe.attach(preset, output=tmp_path, **options)
+
+
+def test_modules_that_cannot_be_watched_are_imported() -> None:
+    """The loader of a built-in module is a class, and another may take no attributes."""
+    script = """
+import sys
+from importlib.machinery import ModuleSpec
+from rlcompare.collect.probe.hook import when_imported
+
+class Loader:
+    __slots__ = ()
+    def create_module(self, spec): return None
+    def exec_module(self, module): module.answer = 7
+
+class Finder:
+    @staticmethod
+    def find_spec(name, path=None, target=None): return ModuleSpec(name, Loader()) if name == "slotted" else None
+
+sys.meta_path.append(Finder)
+sys.modules.pop("gc", None)
+found = []
+for name in ("gc", "slotted"):
+    when_imported(name, found.append)
+import gc, slotted
+print([module.__name__ for module in found], gc.collect() >= 0, slotted.answer)
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("['gc'] True 7\n", "")
 
 
 def test_another_profiler_is_left_alone(probed: Probed, capfd: pytest.CaptureFixture[str]) -> None:

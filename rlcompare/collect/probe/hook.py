@@ -6,10 +6,12 @@ its loader for the one call that executes it. Nothing of it stays on the module.
 
 from __future__ import annotations
 
+import importlib
 import sys
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
@@ -29,6 +31,9 @@ def when_imported(name: str, watcher: Watcher) -> None:
     if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
         sys.meta_path.insert(0, _Finder())
     _watchers[name].append(watcher)
+    if name in sys.builtin_module_names:  # their loader is a class, which is not watched; importing them runs no code
+        with suppress(ImportError):
+            importlib.import_module(name)
     module = sys.modules.get(name)
     if module is not None and not getattr(getattr(module, "__spec__", None), "_initializing", False):
         watcher(module)
@@ -47,8 +52,9 @@ class _Finder:
             spec = _found(name, path, target)
         finally:
             _finding().discard(name)
-        if spec is not None and hasattr(spec.loader, "exec_module"):
-            _watch(spec.loader, name)
+        if spec is not None and hasattr(spec.loader, "exec_module") and not isinstance(spec.loader, type):
+            with suppress(Exception):  # a loader may have no attributes of its own; the program goes on
+                _watch(spec.loader, name)
         return spec
 
 
