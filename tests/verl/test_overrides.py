@@ -210,6 +210,18 @@ def test_reports_of_nsight_systems(installed_verl: VerlOf, monkeypatch: pytest.M
     assert any("rollout of an agent loop" in note for note in plan.notes)
 
 
+@pytest.mark.parametrize(
+    ("probe", "given", "is_told"),
+    [("vllm-decode active=2", (), True), ("vllm-decode", ("trainer.val_before_train=False",), False),
+     ("update-mini", (), False)],
+)  # fmt: skip
+def test_decode_steps_of_a_validation_before_training_are_told(
+    installed_verl: VerlOf, monkeypatch: pytest.MonkeyPatch, probe: str, given: tuple[str, ...], is_told: bool
+) -> None:
+    plan, _ = composed(monkeypatch, installed_verl("0.9.1"), *given, probes=(probe,), tool="torch")
+    assert any("add trainer.val_before_train=False to the command" in note for note in plan.notes) == is_told
+
+
 @pytest.mark.parametrize("version", ["0.5.0", "0.6.1", "0.7.1"])
 def test_the_tool_is_that_of_the_device(
     installed_verl: VerlOf, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, version: str

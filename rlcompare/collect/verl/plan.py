@@ -36,6 +36,7 @@ from rlcompare.errors import UsageError
 
 _JOINED = "global_profiler.profile_continuous_steps"
 _FREQUENCIES = ("trainer.test_freq", "trainer.save_freq", "rollout.test_freq")
+_VALIDATES = "trainer.val_before_train"
 _FIRST_STEP = 3
 """The first two steps compile, allocate and warm up."""
 
@@ -108,6 +109,12 @@ class _Maker:
         self.plan.profile = self._folder / PROFILE
         self.plan.probes = tuple(probes)
         self.plan.environment[sampling.VARIABLE] = sampling.variable_of(probes, self.plan.profile, tool)
+        decoding = sampling.decode_probes(probes)
+        if decoding and self._installed.value(_VALIDATES) is not False:
+            self.plan.notes.append(
+                f"{decoding[0]} counts decode steps from the start of the job, and verl validates before it "
+                f"trains: add {_VALIDATES}=False to the command, or the profile is one of validation"
+            )
         for place in sampling.outputs_of(probes):
             self._note_elsewhere("a probe's output=", place)
 

@@ -135,6 +135,12 @@ def steps_of(probes: Sequence[str]) -> list[int]:
     return sorted(found) or [1]
 
 
+def decode_probes(probes: Sequence[str]) -> list[str]:
+    """The presets among probes that record decode steps."""
+    names = [word for probe in probes for word in _words(probe) if "=" not in word]
+    return [name for name in dict.fromkeys(names) if _PRESETS.get(name, _Need()).engine is not None]
+
+
 def _words(probe: str) -> list[str]:
     try:
         words = shlex.split(probe)
