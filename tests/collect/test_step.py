@@ -38,6 +38,15 @@ def test_ppo_has_a_critic_that_learns_values(tmp_path: Path) -> None:
     assert metrics["critic/advantages/mean"] == pytest.approx(0, abs=1e-5), "advantages are whitened"
 
 
+def test_the_critics_loss_is_aggregated_as_the_actors(tmp_path: Path) -> None:
+    gae, mode = "algorithm.adv_estimator=gae", "actor_rollout_ref.actor.loss_agg_mode"
+    (mean,) = steps_of(tmp_path, 1, gae)
+    (total,) = steps_of(tmp_path, 1, gae, f"{mode}=seq-mean-token-sum", "critic.loss_agg_mode=seq-mean-token-sum")
+    assert total["critic/vf_loss"] > 2 * mean["critic/vf_loss"], "a sum over several tokens"
+    with pytest.raises(UsageError, match=rf"aggregated as the actor's: set {mode}"):
+        steps_of(tmp_path, 1, gae, "critic.loss_agg_mode=seq-mean-token-sum")
+
+
 def test_dapo_trains_only_on_prompts_whose_responses_differ(tmp_path: Path) -> None:
     (metrics,) = steps_of(tmp_path, 1, "algorithm.adv_estimator=dapo", "algorithm.filter_groups.max_num_gen_batches=0")
     assert_sound(metrics)

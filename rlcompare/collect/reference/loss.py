@@ -197,7 +197,7 @@ def value_loss(
     response_mask: Tensor,
     *,
     cliprange_value: float,
-    loss_agg_mode: str = "token-mean",
+    loss_agg_mode: str,
     totals: Totals | None = None,
 ) -> tuple[Tensor, dict[str, float]]:
     """Half the squared error of the critic's predictions, which gain nothing by leaving ``values`` ± cliprange_value.

@@ -147,6 +147,7 @@ def update_critic(trained: Trained, batch: Batch, config: Config, world: World, 
             micro.values,
             micro.response_mask,
             cliprange_value=critic.cliprange_value,
+            loss_agg_mode=config.actor_rollout_ref.actor.loss_agg_mode,  # verl's default for the critic
             totals=totals,
         )
         return loss, metrics | {"critic/vf_loss": float(loss.detach())}

@@ -150,7 +150,10 @@ _TABLE: tuple[tuple[str, dict[str, tuple[object, ...]]], ...] = (
         },
     ),
     ("there is a critic if and only if algorithm.adv_estimator=gae", {"critic.enable": (None,)}),
-    ("the critic's loss is a mean over tokens", {"critic.loss_agg_mode": ("token-mean",)}),
+    (
+        "the critic's loss is aggregated as the actor's: set actor_rollout_ref.actor.loss_agg_mode",
+        {"critic.loss_agg_mode": (Same("actor_rollout_ref.actor.loss_agg_mode"),)},
+    ),
     ("actor and critic are trained from the first step", {"trainer.critic_warmup": (0,)}),
     (
         "set actor_rollout_ref.model.enable_gradient_checkpointing",
