@@ -116,7 +116,11 @@ def _torch(machine: Machine) -> Row:
 
 
 def _torch_memory(machine: Machine) -> Row:
-    devices = _npus(machine) or (machine.torch.devices if machine.torch else ())
+    if npus := _npus(machine):
+        found = f"allocations on {_several(npus)}, in verl jobs only"
+        todo = "for rlcompare run and probes: tool npu with contents=[npu,cpu,memory]"
+        return Row("collect", "tool torch_memory", LIMITED, found, todo)
+    devices = machine.torch.devices if machine.torch else ()
     if devices:
         return Row("collect", "tool torch_memory", OK, f"allocations on {_several(devices)}")
     if machine.torch is None or machine.torch.problem:

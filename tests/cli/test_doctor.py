@@ -53,7 +53,7 @@ def test_what_each_kind_of_machine_can_collect() -> None:
         "bare": (BARE, ("no", "no", "no", "no", "no", "-")),
         "cpu": (CPU, ("ok", "no", "limited", "limited", "no", "-")),
         "gpu": (GPU, ("ok", "no", "ok", "ok", "ok", "-")),
-        "npu": (NPU, ("ok", "ok", "limited", "ok", "no", "ok")),
+        "npu": (NPU, ("ok", "ok", "limited", "limited", "no", "ok")),
     }
     for kind, (machine, words) in expected.items():
         assert statuses(machine) == dict(zip(names, words, strict=True)), kind
@@ -62,6 +62,7 @@ def test_what_each_kind_of_machine_can_collect() -> None:
 def test_the_versions_that_are_found() -> None:
     assert row(NPU, "tool npu").found == "torch_npu 2.13.0, CANN 8.3.RC1, 8 × Ascend910B3"
     assert row(NPU, "verl job").found == "verl 0.7.1, vllm-ascend 0.11.0"
+    assert row(NPU, "tool torch_memory").found == "allocations on 8 × Ascend910B3, in verl jobs only"
     assert row(GPU, "rlcompare run").found == "torch 2.13.0+cpu on 2 × H100"
 
 
