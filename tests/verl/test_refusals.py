@@ -201,6 +201,12 @@ class TestCommand:
             ("python3 -m verl.trainer.main_ppo a=1 --config-name x", "python3", "verl.trainer.main_ppo", 3),
             ("nohup /opt/py/bin/python3.11 -u -X dev -m recipe.dapo.main_dapo", "/opt/py/bin/python3.11", None, 0),
             ("env A=b python train.py +a=1", "python", "train.py", 1),
+            ("env PY=/usr/bin/python3 /opt/bin/python3 -m m python=1", "/opt/bin/python3", "m", 1),
+            ("conda run -n python3.10 python -u -m m a=1", "python", "m", 1),
+            ("uv run --python python3.11 --project=a.py python train.py a=python", "python", "train.py", 1),
+            ("uv run --python=/usr/bin/python3.11 python -m m", "python", "m", 0),
+            ("numactl -m 0 python3 -m m a=1 tools/b.py", "python3", "m", 2),
+            ("conda run -n ray ray job submit -- python3 -m m a=1", "python3", "m", 1),
             ("ray job submit --working-dir . -- python3 -m verl.trainer.main_ppo a=1", "python3", None, 1),
             (
                 "torchrun --standalone --nproc_per_node 8 -m verl.trainer.sft_trainer a=1",
@@ -217,6 +223,7 @@ class TestCommand:
         assert entry in (None, command.entry)
         assert command.is_module == (not command.entry.endswith(".py"))
         assert len(command.arguments) == arguments
+        assert (command.submission is None) == ("submit" not in line)
 
     @pytest.mark.parametrize(
         ("arguments", "with_ours"),

@@ -19,6 +19,8 @@ from rlcompare.errors import UsageError
 _PYTHON = re.compile(r"python(?:\d+(?:\.\d+)?)?")
 _TORCHRUN = ("torchrun", "torchrun.exe")
 _TORCHRUN_MODULES = ("torch.distributed.run", "torch.distributed.launch")
+_SETTING = re.compile(r"-|[A-Za-z_]\w*=")
+"""The begin of an option, or of a variable of ``env``."""
 _FLAGS_WITH_VALUE = ("-X", "-W")
 _ENVIRONMENTS = ("uv", "env", "conda", "mamba", "micromamba", "poetry", "pipenv", "pdm", "hatch", "pixi", "rye")
 """Wrappers that choose an environment for the interpreter."""
@@ -111,8 +113,7 @@ def parse_command(tokens: Sequence[str]) -> VerlCommand:
     submission = find_submission(tokens)
     begin = submission.begin if submission else 0
     names = [PurePath(token).name for token in tokens]
-    is_start = [_PYTHON.fullmatch(name) is not None or name in _TORCHRUN for name in names]
-    place = next((index for index in range(begin, len(tokens)) if is_start[index]), None)
+    place = _interpreter(tokens, begin)
     if place is None:
         raise UsageError(
             f"{tokens[begin]!r} does not start Python directly, and rlcompare cannot add overrides inside a script: "
@@ -130,6 +131,23 @@ def parse_command(tokens: Sequence[str]) -> VerlCommand:
     chosen = next((index for index in range(begin, place) if names[index] in _ENVIRONMENTS), place)
     wrapper = tuple(tokens[chosen:place])
     return VerlCommand(tuple(tokens), python, rest[0], is_module, tuple(rest[1:]), submission, wrapper)
+
+
+def _interpreter(tokens: Sequence[str], begin: int) -> int | None:
+    """The place of Python or torchrun.
+
+    A name before it may be a value of a wrapper's option, as in ``conda run -n python3.10 python -m MODULE``.
+    """
+    words = [(index, token) for index, token in enumerate(tokens) if index >= begin and not _SETTING.match(token)]
+    places = [
+        index for index, word in words if _PYTHON.fullmatch(PurePath(word).name) or PurePath(word).name in _TORCHRUN
+    ]
+    if not places:
+        return None
+    modules = [index for index, token in enumerate(tokens) if token in _MODULE]
+    scripts = [index for index, word in words if word.endswith(".py")]
+    end = min((index for index in modules + scripts if index > places[0]), default=places[0] + 1)
+    return max(index for index in places if index < end)
 
 
 def _past_flags(rest: list[str]) -> tuple[bool, list[str]]:

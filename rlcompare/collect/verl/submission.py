@@ -152,8 +152,9 @@ def find_submission(tokens: Sequence[str]) -> Submission | None:
     Raises:
         UsageError: it submits nothing.
     """
-    place = next((index for index, token in enumerate(tokens) if PurePath(token).name == "ray"), None)
-    if place is None or tuple(tokens[place + 1 : place + 3]) != _WORDS:
+    rays = (index for index, token in enumerate(tokens) if PurePath(token).name == "ray")
+    place = next((index for index in rays if tuple(tokens[index + 1 : index + 3]) == _WORDS), None)
+    if place is None:
         return None
     begin = end = place + 3
     values = {}
