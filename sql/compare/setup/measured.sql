@@ -3,7 +3,7 @@
 -- may differ in their last digits between stores of the same profile: these count to 7 digits.
 -- Depends on memory_category, metric, r_account, r_allocation, r_api, r_collective, r_collective_task, r_copy,
 -- r_counter, r_kernel, r_level, r_link, r_memory, r_module, r_msprof, r_operator, r_path, r_phase, r_sequence, r_stack,
--- r_time, r_timeline, r_timeline_busy, r_timeline_event, r_window, reported_step_time, step.
+-- r_time, r_timeline, r_timeline_busy, r_timeline_event, r_window, reported_api, reported_step_time, step.
 -- Run by name: for runs whose files may be the same.
 SELECT capture, sum(row_hash) AS number
 FROM (
@@ -13,6 +13,7 @@ FROM (
     UNION ALL SELECT capture, hash('r_account', *COLUMNS(* EXCLUDE (capture))) FROM store.r_account WHERE kind NOT IN ('wait', 'transfer', 'comm')
     UNION ALL SELECT capture, hash('step', *COLUMNS(* EXCLUDE (capture))) FROM store.step
     UNION ALL SELECT capture, hash('memory_category', *COLUMNS(* EXCLUDE (capture))) FROM store.memory_category
+    UNION ALL SELECT capture, hash('reported_api', *COLUMNS(* EXCLUDE (capture))) FROM store.reported_api
     UNION ALL SELECT capture, hash('reported_step_time', *COLUMNS(* EXCLUDE (capture))) FROM store.reported_step_time
     UNION ALL SELECT capture, hash('r_allocation', *COLUMNS(* EXCLUDE (capture))) FROM store.r_allocation
     UNION ALL SELECT capture, hash('r_api', *COLUMNS(* EXCLUDE (capture))) FROM store.r_api
