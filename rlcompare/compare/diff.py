@@ -17,7 +17,7 @@ from rlcompare.compare.overall import headline_of, overall_metrics, profile_head
 from rlcompare.compare.pictures import make_pictures
 from rlcompare.compare.profiled import opposite_profiles
 from rlcompare.compare.quality import quality_findings
-from rlcompare.compare.replicates import copies_found, counted, same_found, with_replicates
+from rlcompare.compare.replicates import copies_found, counted, of_repetitions, same_found, with_replicates
 from rlcompare.compare.rollups import Rollups
 from rlcompare.compare.run_events import run_events
 from rlcompare.compare.run_order import order_findings
@@ -202,13 +202,15 @@ def _judged_by_repetitions(
     kept = {side: replace(given[side], stores=_counted(given[side], diff, side)) for side in SIDES}
     if kept == given:
         return diff
-    with Rollups(kept["baseline"], kept["new"], options) as rollups:
+    with Rollups(kept["baseline"], kept["new"], options, at_once=False) as rollups:
         events = run_events(rollups.rows(records.RunSeries), rollups.rows(records.TimerPart))
         overall = _with_evidence(rollups, without_evidence_of_steps(diff.overall), _log(rollups, events))
+    judged = of_repetitions(diff).overall  # the same object for what only other runs measured
+    overall = tuple(old if old is one else new for old, one, new in zip(diff.overall, judged, overall, strict=True))
     diff = replace(diff, overall=overall)
     if kept["baseline"] == given["baseline"]:
         return diff
-    with Rollups(kept["baseline"], given["new"], options) as rollups:
+    with Rollups(kept["baseline"], given["new"], options, at_once=False) as rollups:
         env = environments(rollups.rows(records.Env), rollups.rows(records.Capture))
         found = _symptoms(rollups, facts, env)
     own = [symptom for symptom in diff.symptoms if symptom.side == "baseline"]

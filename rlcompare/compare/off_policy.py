@@ -151,7 +151,9 @@ def _risen(pair: Pair, watch: Watch) -> Symptom | None:
     if not moved:
         return None
     exploded = watch.explodes is not None and now.value > watch.explodes and now.value > 10 * before.value
-    spell = None if watch.usual else new.spell("low" if now.sign < 0 else "high")
+    worst_of_all = new.low if now.sign < 0 else new.high
+    is_worst = not watch.usual and now.step == worst_of_all[1]  # else the spell is that of steps that one side lacks
+    spell = new.spell("low" if now.sign < 0 else "high") if is_worst else None
     where = " in the median" if watch.usual else f" at worst{_window(pair, now.step)}"
     what = "is" if watch.centre is None else f"deviates from {watch.centre:g} by"
     worst = f"{new.given} {what} {show(now.value)}{where}{_begun(spell, now.sign)}"

@@ -126,8 +126,8 @@ class Shared(NamedTuple):
 class Rollups:
     """The rollups of both sides. ``rows`` returns the result of a record's query. Use it as a context manager."""
 
-    def __init__(self, baseline: SideInput, new: SideInput, options: CompareOptions) -> None:
-        """Load all runs.
+    def __init__(self, baseline: SideInput, new: SideInput, options: CompareOptions, *, at_once: bool = True) -> None:
+        """Load all runs. ``at_once``: start all queries; else each one when its rows are asked for.
 
         Raises:
             UsageError: a selected step or rank does not exist; the message says which do.
@@ -180,7 +180,9 @@ class Rollups:
             self._compress()
             self._empty.found(db.empty_tables(self._con, "memory"))
             # Results of long tables take much memory: each is queried when it is used.
-            queried = _queried() if not self._is_long() else [kind for kind in _queried() if not _makes_rows(kind)]
+            queried = _queried() if at_once else []
+            if self._is_long():
+                queried = [kind for kind in queried if not _makes_rows(kind)]
             self._rows = {record: self._pool.submit(self._query, record) for record in queried}
         except BaseException:
             self.close()

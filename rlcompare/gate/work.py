@@ -94,6 +94,8 @@ def _is_of_other_steps(metric: str, diff: Diff) -> bool:
     """Whether a time is that of profiled steps, while training timed others: the tokens are those of the latter."""
     if not any(delta.metric.startswith("timing_s/") for delta in diff.overall):
         return False
+    if any(finding.key == "no_plain_step" for finding in diff.quality):  # training timed the profiled steps
+        return False
     return metric.startswith(_OF_PROFILE) or (metric.startswith("phase.") and not metric.endswith(".wall"))
 
 

@@ -8,6 +8,7 @@ from math import isclose
 
 from rlcompare.compare.names import TOKEN_RATE
 from rlcompare.compare.rows import ratio
+from rlcompare.compare.training import BESIDE_TOKENS
 from rlcompare.metrics import entry
 
 LITTLE = 0.01
@@ -17,6 +18,9 @@ TOKENS = "workload.total_tokens"
 
 _PER_WORK = ("acceptance", "efficiency", "waiting")
 """What metrics tell of that a fixed cost makes worse if there is less work."""
+
+_BESIDE_WORK = ("aborted", "staleness")
+_BESIDE_TOKENS = tuple(prefix + name for name in BESIDE_TOKENS for prefix in ("phase.", "timing_s/"))
 
 
 @dataclass(frozen=True)
@@ -123,10 +127,12 @@ def _may_follow_work(one: MetricChange, tokens: MetricChange) -> bool:
     """Whether more or less work may be why a metric got worse.
 
     With more tokens, times and memory grow, more requests wait, and longer sequences differ more; with fewer, a fixed
-    cost counts for more. Neither lowers a score.
+    cost counts for more. Neither lowers a score, makes tests slower or samples older, or aborts samples.
     """
     explains = known.explains if (known := entry(one.metric)) is not None else None
     if tokens.after > tokens.before:
+        if explains in _BESIDE_WORK or one.metric.startswith(_BESIDE_TOKENS):
+            return False
         return explains is not None or one.unit != ""
     return explains in _PER_WORK or one.unit.endswith("/s") or one.metric.startswith("timing_per_token_ms/")
 

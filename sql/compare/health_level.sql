@@ -4,23 +4,22 @@
 -- successive steps, which a lasting change does not widen. `low`, `high`: the smallest and the largest mean of five steps, with the first of these;
 -- `shared_low`, `shared_high`: the same in steps that both sides have. `high_middle`: the largest median of five steps. `peak`: the largest value.
 -- `low_since`, `high_since`: the first step of the first five whose mean, as its own value, is beyond the middle between the worst mean of
--- the other side and that of this run, both in steps that both sides have, if there are any. `risen_since`: the first step beyond ten times
+-- the other side and that of this run. `risen_since`: the first step beyond ten times
 -- the usual level (`median` or `start`) among the first five whose median is so, too. `…_until`: the last step beyond it; NULL if that lasts.
 -- `…_steps`: how many steps are.
 -- `fallen_step`: the first step from which the metric stays below a tenth of `start`.
 -- Depends on c_watched, until_of.
 -- Nothing without c_watched.
 WITH level AS (
-    SELECT side, run, name, median(value) AS median, median(value) FILTER (place <= tenth) AS start, min(mean) AS low, max(mean) AS high,
-           coalesce(min(mean) FILTER (all_shared), min(mean)) AS near_low, coalesce(max(mean) FILTER (all_shared), max(mean)) AS near_high
+    SELECT side, run, name, median(value) AS median, median(value) FILTER (place <= tenth) AS start, min(mean) AS low, max(mean) AS high
     FROM c_watched GROUP BY ALL
 ), trend AS (
     SELECT side, run, name, stddev_samp(value ORDER BY step) AS deviation, corr(value, place ORDER BY step) AS correlation
     FROM c_watched WHERE place > steps - greatest(steps // 3, 6) GROUP BY ALL
 ), worst AS (
-    SELECT side, name, min(near_low) AS near_low, max(near_high) AS near_high FROM level GROUP BY ALL
+    SELECT side, name, min(low) AS low, max(high) AS high FROM level GROUP BY ALL
 ), limits AS (
-    SELECT l.*, 10 * least(l.median, l.start) AS far, (l.near_low + o.near_low) / 2 AS below, (l.near_high + o.near_high) / 2 AS above
+    SELECT l.*, 10 * least(l.median, l.start) AS far, (l.low + o.low) / 2 AS below, (l.high + o.high) / 2 AS above
     FROM level AS l LEFT JOIN worst AS o ON o.name = l.name AND o.side <> l.side
 ), begun AS (
     SELECT side, run, name, max(w.step) FILTER (w.value >= l.start / 10) AS stood, min(w.window_step) FILTER (w.mean < l.below) AS low,

@@ -27,7 +27,7 @@ WITH shared AS (
       ON other.member = r.member AND other.group_key IS NOT DISTINCT FROM r.group_key AND other.side <> r.side
 ), exact AS (
     SELECT a.side, a.link, a.src_rank, a.dst_rank, a.transport, a.group_key, m.steps * p.members * n.runs AS divisor,
-           sum(a.size_bytes) AS bytes, sum(a.transit_ns) AS ns
+           sum(a.size_bytes) AS bytes, sum(a.size_bytes) FILTER (a.transit_ns IS NOT NULL) AS timed_bytes, sum(a.transit_ns) AS ns
     FROM amount AS a
     JOIN measured AS m USING (side, run, role, folder, member)
     JOIN present AS p USING (side, run, role, folder, link)
@@ -39,6 +39,6 @@ SELECT coalesce(CAST(src_rank AS VARCHAR), '?') || '→' || coalesce(CAST(dst_ra
        bool_or(side = 'baseline') AS in_baseline, bool_or(side = 'new') AS in_new,
        side_mean(ns, divisor, side = 'baseline') AS baseline_ns, side_mean(ns, divisor, side = 'new') AS new_ns,
        side_mean(bytes, divisor, side = 'baseline') AS baseline_bytes, side_mean(bytes, divisor, side = 'new') AS new_bytes,
-       reached_rate(side_mean(bytes, divisor, side = 'baseline') / nullif(side_mean(ns, divisor, side = 'baseline'), 0)) AS baseline_gb_per_s,
-       reached_rate(side_mean(bytes, divisor, side = 'new') / nullif(side_mean(ns, divisor, side = 'new'), 0)) AS new_gb_per_s
+       reached_rate(side_mean(timed_bytes, divisor, side = 'baseline') / nullif(side_mean(ns, divisor, side = 'baseline'), 0)) AS baseline_gb_per_s,
+       reached_rate(side_mean(timed_bytes, divisor, side = 'new') / nullif(side_mean(ns, divisor, side = 'new'), 0)) AS new_gb_per_s
 FROM exact GROUP BY link, src_rank, dst_rank, transport, group_key;

@@ -136,6 +136,8 @@ def test_fewer_tokens_are_not_faster() -> None:
         ("critic/score/mean", -0.4, True, True),
         (MEMORY, 0.3, None, True),
         ("timing_s/update_actor", 0.3, None, True),
+        ("timing_s/testing", 0.3, True, True),
+        ("response/aborted_ratio", 0.3, True, True),
         ("perf/mfu/actor", -0.3, None, None),
         ("timing_per_token_ms/gen", 0.3, None, None),
     ],

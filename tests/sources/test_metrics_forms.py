@@ -11,6 +11,7 @@ import struct
 import tracemalloc
 from contextlib import closing
 from pathlib import Path
+from random import Random
 from typing import ClassVar
 
 import pytest
@@ -733,17 +734,32 @@ class TestOneRunInSeveralFiles:
         assert run.training is not None
         assert [source.name for source in run.training.metrics] == ["exp.jsonl", "2.log", "1.log"]
 
-    def test_a_log_that_begins_later_is_no_restart(self, tmp_path: Path) -> None:
-        """The log was rotated. A job that was restarted measures its first step anew."""
-        steps = {step: training_step(step) for step in range(1, 9)}
-        lines = [json.dumps({"step": step, "data": data}) for step, data in steps.items()]
-        _write(tmp_path / "exp.jsonl", "\n".join(lines) + "\n")
-        _write(tmp_path / "job.log", console_log({step: steps[step] for step in range(5, 9)}, validation=False))
+    @pytest.mark.parametrize("name", ["a.log", "a.jsonl"])
+    def test_what_was_measured_again_counts(self, tmp_path: Path, name: str) -> None:
+        """GIVEN the file of a first attempt beside the log of both, steps are those of the second attempt."""
+        first = {step: training_step(step) for step in range(1, 8)}
+        second = {step: training_step(step, slower=2.0) for step in range(5, 13)}
+        lines = [json.dumps({"step": step, "data": data}) for step, data in first.items()]
+        _write(tmp_path / name, console_log(first) if name == "a.log" else "\n".join(lines) + "\n")
+        _write(tmp_path / "c.log", console_log(first) + console_log(second, validation=False))
 
-        store = store_of(tmp_path, tmp_path / "s.duckdb")
+        (run,) = find_runs(tmp_path)
 
-        assert rows(store, "SELECT DISTINCT step FROM metric WHERE warmup") == []
-        assert "restarted" not in findings(store)
+        assert run.training is not None
+        assert [source.name for source in run.training.metrics] == ["c.log", name]
+
+    def test_processes_that_print_their_steps_in_turn_do_not_make_two_jobs_one(self, tmp_path: Path) -> None:
+        """Any two of their many short steps may be alike."""
+        for seed in (1, 2):
+            random = Random(seed)
+            lines = [
+                f"(pid={process}) step:{step} - timing_s/step:{random.gauss(0.05, 0.004):.6f}\n"
+                for step in range(1, 30)
+                for process in range(8)
+            ]
+            _write(tmp_path / f"{seed}.log", "".join(lines))
+
+        assert len(find_runs(tmp_path)) == 2
 
     @pytest.mark.parametrize(
         ("saved", "begun", "end", "is_one"),

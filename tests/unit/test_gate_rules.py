@@ -413,6 +413,9 @@ def test_tokens_of_other_steps_excuse_no_profile() -> None:
         "phase.update_actor.compute": "regressed",
         "phase.update_actor.wall": "pass",
     }
+    # WHEN all steps were profiled, the tokens are theirs
+    profiled = replace(found, quality=(Finding("no_plain_step", None, None, Severity.CAUTION, "text"),))
+    assert {verdict.status for verdict in judge(profiled, policy(*rules)).verdicts} == {"pass"}
 
 
 GIB = 2.0**30

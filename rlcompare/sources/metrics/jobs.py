@@ -177,13 +177,13 @@ class _Told:
     """Data of a source for matching: values of some metrics by step and name, and its training steps.
 
     Attributes:
-        values: several for a step that was measured again after a restart.
+        values: several, in their order, for a step that was measured again after a restart.
         saved: the last step that saved a checkpoint; None if it tells of none.
         trains: whether it has metrics of training, not of validation alone.
     """
 
     entry: TrainingInput
-    values: Mapping[tuple[int, str], frozenset[float]]
+    values: Mapping[tuple[int, str], tuple[float, ...]]
     first: int
     last: int
     saved: int | None
@@ -240,7 +240,7 @@ def _identity(path: Path) -> tuple[int, int] | Path:
 
 def _copies(runs: Sequence[_Told]) -> Iterator[tuple[Path, Finding]]:
     """Warns about runs whose times are exactly equal, which does not happen with two jobs."""
-    seen: dict[frozenset[tuple[tuple[int, str], frozenset[float]]], _Told] = {}
+    seen: dict[frozenset[tuple[tuple[int, str], tuple[float, ...]]], _Told] = {}
     for told in runs:
         times = frozenset((key, values) for key, values in told.values.items() if key[1] in _TELLING)
         first = seen.setdefault(times, told)
@@ -264,13 +264,17 @@ def _told(entry: TrainingInput) -> _Told | None:
     steps = sorted(trains or set(metrics.steps))
     timed = any(metrics.names[metric] in _TELLING for metric in set(metrics.metrics))
     some = set(steps[:_MOST_STEPS_WITHOUT_TIMES])
-    values: dict[tuple[int, str], set[float]] = {}
+    values: dict[tuple[int, str], list[float]] = {}
     for _, step, name, value in metrics.rows():
         if value is not None and math.isfinite(value) and (name in _TELLING if timed else step in some):
-            of_step = values.setdefault((step, name), set())
-            if len(of_step) < _MOST_ATTEMPTS:
-                of_step.add(value)
-    told = {key: frozenset(of_step) for key, of_step in values.items()}
+            of_step = values.setdefault((step, name), [])
+            if len(of_step) == _MOST_ATTEMPTS:
+                of_step.pop()
+            of_step.append(value)
+    several = sum(len(of_step) > 1 for of_step in values.values())
+    if 2 * several > len(values):  # several processes print their steps: any two of their values may be alike
+        values = {key: of_step[-1:] for key, of_step in values.items()}
+    told = {key: tuple(of_step) for key, of_step in values.items()}
     return _Told(entry, told, steps[0], steps[-1], max(saved, default=None), bool(trains))
 
 
@@ -286,7 +290,7 @@ def _tell_the_same(a: _Told, b: _Told) -> bool:
         return False
     common = [(a.values[key], b.values[key]) for key in a.values.keys() & b.values.keys()]
     # Rounding may make any two learning rates equal.
-    large = [pair for pair in common if max(map(abs, pair[0] | pair[1])) >= _LARGE]
+    large = [pair for pair in common if max(map(abs, pair[0] + pair[1])) >= _LARGE]
     judged, rounding = (large, _ROUNDING) if large else (common, 0.0)
     alike = sum(any(_agree(one, other, rounding) for one in ones for other in others) for ones, others in judged)
     return bool(judged) and alike >= _ENOUGH * len(judged)
@@ -299,8 +303,7 @@ def _agree(a: float, b: float, rounding: float) -> bool:
 def _merged(run: Sequence[_Told], notes: list[tuple[Path, Finding]]) -> _Told:
     if len(run) == 1:
         return run[0]
-    # Of two logs of one format, the later one has the steps that count after a restart.
-    ordered = sorted(run, key=lambda told: (form.FORMS.index(told.entry.metrics[0].form), not told.trains, -told.first))
+    ordered = sorted(run, key=lambda told: _place(told, run))
     first = ordered[0].entry
     sources = tuple(source for told in ordered for source in told.entry.metrics)
     text = (
@@ -311,6 +314,22 @@ def _merged(run: Sequence[_Told], notes: list[tuple[Path, Finding]]) -> _Told:
     trained = [told for told in run if told.trains] or run
     begun, last = min(told.first for told in trained), max(told.last for told in trained)
     return _Told(entry, ordered[0].values, begun, last, _saved(run), any(told.trains for told in run))
+
+
+def _place(told: _Told, run: Sequence[_Told]) -> tuple[bool, int, bool, int, int]:
+    """The place of a source in its run: what was measured again counts, then the exacter format, then the later log."""
+    is_old = any(_is_older(told, other) for other in run)
+    return is_old, form.FORMS.index(told.entry.metrics[0].form), not told.trains, -told.first, -told.last
+
+
+def _is_older(told: _Told, other: _Told) -> bool:
+    """Whether the last values of a source are those of an earlier attempt in the other one."""
+    for key in told.values.keys() & other.values.keys():
+        *earlier, last = other.values[key]
+        own = told.values[key][-1]
+        if any(_agree(own, value, _ROUNDING) for value in earlier) and not _agree(own, last, _ROUNDING):
+            return True
+    return False
 
 
 def _saved(run: Sequence[_Told]) -> int | None:

@@ -8,5 +8,5 @@ CREATE TABLE r_link (
     dst_rank BIGINT,           -- receiver, numbered like src_rank
     transport VARCHAR,         -- HCCS | RDMA | LOCAL | SDMA | PCIE | SIO
     size_bytes BIGINT,         -- bytes transferred
-    transit_ns BIGINT          -- time of the transfers
+    transit_ns BIGINT          -- time of the transfers; NULL if unknown, as over RDMA
 );

@@ -2,7 +2,7 @@
 -- ids are in the order of the names. If several sources have the same step and metric, the first
 -- source counts. If one source has it twice, as after a restart, the last value counts. The first step after a restart is warm-up. A
 -- restart is where the step number goes back, or where a step is measured again, or where a source begins later than another; a line that is
--- only printed again is none, nor is the beginning of a source in steps of which another has the same times (rotated logs). Where this happens at more than half of the steps, nothing was restarted: several processes print their steps in
+-- only printed again is none. Where this happens at more than half of the steps, nothing was restarted: several processes print their steps in
 -- turn. Also makes metric_again(source, step, in_turn), metric_start(source, step) and metric_repeated(step, metric).
 -- Variables: metrics_sources (names by number, from 0), profiled_steps, warmup_steps (NULL: unknown).
 -- Depends on stage_metric, stage_name.
@@ -18,16 +18,11 @@ WITH timed AS (
 )
 SELECT a.source, a.step, count(*) OVER (PARTITION BY a.source) > greatest(c.steps / 2, 1) AS in_turn FROM again AS a JOIN counted AS c USING (source);
 CREATE OR REPLACE TEMP TABLE metric_start AS
-WITH timed AS (
-    SELECT source, step, value FROM stage_metric WHERE metric = (SELECT id FROM stage_name WHERE name = 'timing_s/step')
-), begun AS (
-    SELECT source, min(step) AS step FROM timed GROUP BY source
-), joined AS (   -- rounded to three decimals, perhaps
-    SELECT b.source FROM begun AS b JOIN timed AS t USING (source, step) JOIN timed AS o ON o.step = b.step AND o.source <> b.source
-    WHERE abs(t.value - o.value) <= greatest(5.1e-4, 1e-5 * abs(o.value)) AND (o.source, b.step - 1) IN (SELECT (source, step) FROM timed)
+WITH begun AS (
+    SELECT source, min(step) AS step FROM stage_metric WHERE metric = (SELECT id FROM stage_name WHERE name = 'timing_s/step') GROUP BY source
 )
 SELECT source, step FROM metric_again WHERE NOT in_turn
-UNION SELECT source, step FROM begun WHERE step > (SELECT min(step) FROM begun) AND source NOT IN (SELECT source FROM joined);
+UNION SELECT source, step FROM begun WHERE step > (SELECT min(step) FROM begun);
 CREATE OR REPLACE TEMP TABLE metric_repeated AS
 SELECT step, metric FROM stage_metric GROUP BY step, metric HAVING count(*) > 1;
 INSERT INTO metric
