@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from rlcompare.app import messages
+from rlcompare.cli.one_file import STDOUT, write_text
 from rlcompare.errors import UsageError
 from rlcompare.text import for_encoding
 
@@ -44,7 +45,8 @@ def print_verdicts(
         json.dump(gate_document(result, diff), sys.stdout, indent=1)
         sys.stdout.write("\n")
     elif printed:
-        sys.stdout.write(_text(result, diff, document, printed))
+        sys.stdout.flush()
+        write_text(_text(result, diff, document, printed), STDOUT)  # UTF-8, as the XML declares
     else:
         from rlcompare.report.github import commands_off
 

@@ -47,7 +47,7 @@ def command(document: Path | None, output: Path, form: str | None, quiet: bool) 
     rlcompare report diff.json -o tables.xlsx
     """
     source = document or DEFAULT
-    ending = output.suffix.removeprefix(".")
+    ending = output.suffix.removeprefix(".").lower()
     form = form or (ending if ending in FORMATS else "html")
     check_output(output, [source], "-o")
     if form == "xlsx":

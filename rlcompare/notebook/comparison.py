@@ -105,7 +105,7 @@ class Verdict:
     Attributes:
         text: how much slower or faster the new side is, how sure that is, and on how many runs it rests.
         status: ``worse``, ``better``, ``no change``, ``uncertain``, ``not comparable`` or ``not measured``. It is
-            ``worse`` if training failed on the new side, however fast it was.
+            ``worse`` if training failed on the new side, however fast it was, and ``uncertain`` if runs overlap.
     """
 
     text: str
@@ -143,13 +143,16 @@ class Comparison(Mapping[str, Table]):
     @cached_property
     def verdict(self) -> Verdict:
         """The answer in one sentence, and its status. Limits of your own are checked by ``rlcompare gate``."""
+        from rlcompare.report.tone import overlaps
+
         answer, headline = self._view.answer, self.headline
         if headline is None or headline.delta is None:
             status = "not measured"
         elif self.diff.comparability.status == Comparable.NOT_COMPARABLE:
             status = "not comparable"
         else:
-            status = _STATUS.get(answer.tone, "uncertain")
+            open_ = answer.tone == "noise" and overlaps(headline, self.diff)
+            status = "uncertain" if open_ else _STATUS.get(answer.tone, "uncertain")
         return Verdict(f"{answer.text}{answer.rest}", status)
 
     @cached_property

@@ -231,7 +231,9 @@ def _path(runs: Sequence[str], capture: Row) -> str:
 def _unexplained(diff: Diff) -> list[str]:
     left = parts_of(diff).unexplained
     if left is None:
-        return [tr("There is no change to explain.")]
+        headline = diff.metric(diff.headline)
+        measured = headline is not None and headline.delta is not None
+        return [tr("There is no change to explain.") if measured else tr("No change was measured.")]
     found = part_of_change(diff, left)
     if not are_times(diff):
         found = tr("{part}, {time}", part=found, time=quantity.signed_quantity(left.delta_ms, "ms"))

@@ -13,6 +13,7 @@ from rlcompare import language
 from rlcompare.language import listed, mark, tr, trn
 from rlcompare.report.findings import FindingView
 from rlcompare.report.gate_view import UNVERIFIED, GateView, severity_word, status_word
+from rlcompare.report.summary import COMMAND_LIMIT
 from rlcompare.report.tables import Table, TableRow
 from rlcompare.report.view import CAUSES_SHOWN, ReportView
 from rlcompare.text import safe_text
@@ -44,9 +45,9 @@ def render_markdown(view: ReportView, picture: str = "") -> str:
     return "\n".join(_lines(view, picture)) + "\n"
 
 
-def code(name: str) -> str:
+def code(name: str, limit: int = _NAME_LIMIT) -> str:
     """A name as code, safe for any characters."""
-    text = safe_text(name, _NAME_LIMIT).strip()
+    text = safe_text(name, limit).strip()
     if not text:
         return ""
     if _PLAIN.fullmatch(text):
@@ -94,7 +95,7 @@ def _lines(view: ReportView, picture: str) -> Iterator[str]:
         if table.name in _TABLES:
             yield from _table(table)
     yield from _findings(tr("Data quality"), view.quality)
-    following = tr("Next: {command}", command=code(view.next_command))
+    following = tr("Next: {command}", command=code(view.next_command, COMMAND_LIMIT))
     yield f"<sub>rlcompare {prose(view.version)}. {prose(view.thresholds)} {following}</sub>"
 
 

@@ -50,12 +50,12 @@ def tone_of(headline: Delta, diff: Diff) -> str:
     barred = diff.comparability.status == Comparable.NOT_COMPARABLE
     if mood not in ("better", "worse"):
         return mood
-    if not barred and _overlaps(headline, diff):
+    if not barred and overlaps(headline, diff):
         return "noise"
     return "caution" if barred or (mood == "better" and diff.unstable) else mood
 
 
-def _overlaps(headline: Delta, diff: Diff) -> bool:
+def overlaps(headline: Delta, diff: Diff) -> bool:
     """Whether the runs of both sides overlap, as far as they count."""
     runs = of_repetitions(diff).metric(headline.metric) or headline
     return bool(runs.evidence.get(RUNS_OVERLAP))
@@ -65,7 +65,7 @@ def word_of(headline: Delta, diff: Diff) -> str:
     """The tone of the headline in a word or two; empty if there is nothing to say."""
     mood = tone_of(headline, diff)
     if mood == "noise":
-        return tr("runs overlap") if _overlaps(headline, diff) else tr("within {part}", part=share(NOISE_RELATIVE))
+        return tr("runs overlap") if overlaps(headline, diff) else tr("within {part}", part=share(NOISE_RELATIVE))
     if mood == "caution":
         barred = diff.comparability.status == Comparable.NOT_COMPARABLE
         failed = any(found.side == "new" and found.severity == RuleSeverity.ERROR for found in diff.symptoms)

@@ -113,7 +113,7 @@ class SideView:
 
 @dataclass(frozen=True)
 class Headline:
-    """The headline; ``absent`` is the text to show if there is no headline metric."""
+    """The headline; ``absent`` is the text to show if there is no headline metric; ``measured``: on both sides."""
 
     metric: str
     baseline: str
@@ -124,6 +124,7 @@ class Headline:
     samples: str
     word: str = ""
     absent: str = ""
+    measured: bool = False
 
 
 @dataclass(frozen=True)
@@ -297,6 +298,7 @@ def _headline(diff: Diff, delta: Delta | None, summary: Sequence[SummaryItem]) -
         tone=tone_of(delta, diff),
         samples=samples_text(delta),
         word=word_of(delta, diff),
+        measured=delta.delta is not None,
     )
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
 import shutil
+import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -49,6 +51,15 @@ def test_files_and_the_same_on_standard_output(rlcompare: Command, document: Pat
 def test_what_cannot_be_written_is_wrong_usage(rlcompare: Command, arguments: list[str], named: str) -> None:
     result = rlcompare(*arguments)
     assert (result.code, named in result.error) == (2, True)
+
+
+def test_standard_output_is_utf_8_whatever_its_encoding(
+    rlcompare: Command, document: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    raw = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(raw, encoding="ascii", errors="backslashreplace"))
+    rlcompare("gate", document, "--print", "pr")
+    assert raw.getvalue().decode("utf-8").startswith("### 🔴 rlcompare: failed")
 
 
 def test_github(rlcompare: Command, document: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -45,6 +45,8 @@ def test_markdown_on_standard_output(rlcompare: Command, document: Path) -> None
     picture = re.search(r"!\[.*?\]\(report.svg\)\n\n", with_picture)
     assert picture and result.out == with_picture.replace(picture[0], ""), "it is one file"
     rlcompare("report", document, "-o", "page.md")
+    rlcompare("report", document, "-o", "upper.MD")
+    assert Path("upper.MD").read_text() == Path("page.md").read_text()
     assert Path("page.md").read_text() == result.out, "the ending of the file is the format"
 
 

@@ -26,7 +26,7 @@ import rlcompare
 from rlcompare.cli.main import run as command
 from rlcompare.errors import InputError, UsageError
 from rlcompare.model.diff import Comparability
-from rlcompare.model.words import Comparable
+from rlcompare.model.words import Comparable, SideName
 from tests.sources.nsys_exports import Export, training_step
 from tests.unit import diff_examples
 
@@ -115,6 +115,7 @@ class TestDiff:
         assert verdict.status == "no change"
         cases = {
             "uncertain": diff_examples.regression(),
+            "worse": diff_examples.unstable(),
             "not measured": diff_examples.empty(),
             "not comparable": replace(
                 diff_examples.regression(), comparability=Comparability(Comparable.NOT_COMPARABLE, ())
@@ -122,6 +123,16 @@ class TestDiff:
         }
         for status, diff in cases.items():
             assert rlcompare.Comparison(diff).verdict.status == status
+        # Runs of 100 and 140 ms against 130 and 190 ms: the change is large, but not certain.
+        delta = diff_examples.metric("time.step", 120.0, 160.0)
+        samples: dict[SideName, tuple[float | None, ...]] = {"baseline": (100.0, 140.0), "new": (130.0, 190.0)}
+        open_ = replace(
+            diff_examples.identical(),
+            headline="time.step",
+            overall=(replace(delta, samples=samples, evidence={"runs_overlap": True}),),
+        )
+        found = rlcompare.Comparison(open_).verdict
+        assert (found.status, found.text.partition(":")[0]) == ("uncertain", "No certain change")
 
     def test_summary(self, comparison: rlcompare.Comparison) -> None:
         assert repr(comparison).startswith("answer      No change seen: 0.0 %")

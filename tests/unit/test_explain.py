@@ -8,6 +8,8 @@ import pytest
 
 from rlcompare.model.diff import Cause, Diff, Row, Unexplained
 from rlcompare.report.explain import explain
+from rlcompare.report.html import render_html
+from rlcompare.report.view import build_view
 
 from . import diff_examples
 
@@ -121,3 +123,11 @@ def test_time_that_nothing_divides_is_said_as_that() -> None:
 
 def test_without_a_change_nothing_is_unexplained() -> None:
     assert explain(diff_examples.identical(), "unexplained") == ["There is no change to explain."]
+
+
+def test_what_was_not_measured_on_both_sides_is_not_called_no_change() -> None:
+    one_side = replace(diff_examples.identical(), overall=(diff_examples.metric("time.device_span", 120.6, None),))
+    for diff in (diff_examples.empty(), one_side):
+        assert explain(diff, "unexplained") == ["No change was measured."]
+        page = render_html(build_view(diff))
+        assert "No change was measured." in page and "There is no change to explain." not in page

@@ -361,3 +361,9 @@ class TestPullRequest:
 def test_prose_says_what_it_was_given(text: str) -> None:
     shown = unescape(prose(text.replace("\u200b", "")))
     assert shown.replace("\u200b", "") == text.replace("\u200b", "")
+
+
+def test_the_next_command_is_written_in_full() -> None:
+    document = f"{'folder/' * 20}diff.json"
+    text = render_markdown(build_view(diff_examples.identical(), document=document))
+    assert f"`rlcompare gate {document}`" in text

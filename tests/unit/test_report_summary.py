@@ -310,6 +310,13 @@ def test_sampling_metrics_are_found_under_all_names_of_verl(prefix: str) -> None
     assert text(diff, "sampling") == "ESS 0.9 → 0.8"
 
 
+def test_other_sampling_metrics_are_not_called_absent() -> None:
+    base = diff_examples.regression()
+    rows = (row("rollout_is_std", 0.2, 0.3),)
+    diff = replace(base, sections={**base.sections, "metrics": replace(base.sections["metrics"], rows=rows)})
+    assert text(diff, "sampling") == "std 0.2 → 0.3"
+
+
 @pytest.mark.parametrize(
     ("before", "after", "expected"),
     [

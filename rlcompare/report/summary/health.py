@@ -37,7 +37,10 @@ def sampling_item(diff: Diff) -> SummaryItem:
     found = [(label, [values[stem] for stem in stems if stem in values][:1]) for stems, label in _HEALTH]
     parts = [f"{tr(label)} {_before_and_after(row)}" for label, rows in found for row in rows]
     outside = [(stem, row) for stem, row in values.items() if row.get("new_health") == Health.OUTSIDE]
-    if not parts and not outside:
+    if not parts:  # such as rollout_is_std alone
+        others = list(values.items())[: len(_HEALTH)]
+        parts = [safe_text(f"{stem.removeprefix('rollout_is_')} {_before_and_after(row)}", 80) for stem, row in others]
+    if not parts:
         text = tr("not measured: no importance-sampling metric was recorded")
         return SummaryItem("sampling", tr("rollout IS"), (text,), spare=True)
     if not outside:
