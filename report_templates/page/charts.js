@@ -1,5 +1,5 @@
 // A line under the pointer through all metrics over steps, and their values there. The values are read back from the
-// paths that are drawn, to four digits; the exact ones are in diff.json.
+// paths that are drawn, to four digits; the exact ones are in diff.json. Those beyond the axis stand in data-beyond.
 (() => {
   "use strict";
   const chart = document.querySelector(".health");
@@ -19,7 +19,8 @@
   function pointsOf(path) {
     if (!points.has(path)) {
       const found = [...path.getAttribute("d").matchAll(/[ML]([\d.]+) ([\d.]+)/g)];
-      points.set(path, found.map((point) => [Number(point[1]), Number(point[2])]));
+      const beyond = new Map((path.dataset.beyond ?? "").split(" ").map((pair) => pair.split(":")));
+      points.set(path, found.map((point, place) => [Number(point[1]), Number(point[2]), beyond.get(String(place))]));
     }
     return points.get(path);
   }
@@ -28,7 +29,8 @@
     return pointsOf(path).reduce((best, point) => (Math.abs(point[0] - x) < Math.abs(best[0] - x) ? point : best));
   }
 
-  function valueOf(panel, height) {
+  function valueOf(panel, height, beyond) {
+    if (beyond !== undefined) return String(Number(beyond));
     const low = Number(panel.data.low);
     const high = Number(panel.data.high);
     return String(Number((high - (height / 100) * (high - low)).toPrecision(4)));
@@ -45,7 +47,7 @@
       panel.cross.setAttribute("x2", `${at / 10}%`);
       panel.box.append(panel.cross);
       const texts = panel.lines.map((path) => [path, nearest(path, at)]).filter(([, point]) => Math.abs(point[0] - at) < 1000 / Math.max(last - first, 1));
-      const values = texts.map(([path, point]) => `${path.dataset.side} ${valueOf(panel, point[1])}`);
+      const values = texts.map(([path, point]) => `${path.dataset.side} ${valueOf(panel, point[1], point[2])}`);
       panel.output.textContent = [chart.dataset.step.replace("{step}", step), ...values].join(" · ");
     }
   }

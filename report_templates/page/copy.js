@@ -67,7 +67,9 @@
     const numeric = table.headings.map((heading) => heading.classList.contains("n"));
     const rows = table.rows.filter((row) => !row.hidden);
     const hasUnits = rows.some((row) => row.dataset.u !== undefined);
-    const title = (index) => table.headings[index].textContent.trim().replace(/\s+/g, " ");
+    const heading = (index) => table.headings[index].textContent.trim().replace(/\s+/g, " ");
+    // The page shows changes in percent; the cells hold new / baseline.
+    const title = (index) => (table.headings[index].dataset.k === "ratio" ? say("ratio") : heading(index));
     const lines = [[title(0), say("detail"), ...(hasUnits ? [say("unit")] : []), ...shown.map(title)]];
     for (const row of rows) {
       const values = shown.map((index) => valueOf(row.cells[index], numeric[index]));

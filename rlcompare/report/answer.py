@@ -268,12 +268,25 @@ def _interval(decision: Decision) -> str:
     if not decision.relative or not (isfinite(found.low) and isfinite(found.high)):
         return tr("no interval")
     between = tr("interval {low} … {high}", low=_percent(found.low).removesuffix(" %"), high=_percent(found.high))
-    spread = decision.spread
-    if spread is None or (found.low_measured and found.high_measured):
+    measured = decision.spread is None or (found.low_measured and found.high_measured)
+    if not measured and tells_nothing(decision):
+        return tr("no usable interval, as runs differ by {size}", size=spread_text(decision))
+    return with_source(decision, between)
+
+
+def spread_text(decision: Decision) -> str:
+    """How far runs differ, in percent, small ones to two digits."""
+    if decision.spread is None:
+        return quantity.ABSENT
+    value = decision.spread.value
+    return f"{value * 100:.2g} %" if value < 1 else quantity.share(value)
+
+
+def with_source(decision: Decision, between: str) -> str:
+    """The text of an interval, with how far runs differ and what says so if the runs alone do not give it."""
+    spread, size = decision.spread, spread_text(decision)
+    if spread is None or (decision.interval.low_measured and decision.interval.high_measured):
         return between
-    size = f"{spread.value * 100:.2g} %" if spread.value < 1 else quantity.share(spread.value)
-    if tells_nothing(decision):
-        return tr("no usable interval, as runs differ by {size}", size=size)
     if spread.source == BY_STEPS:
         return tr("{interval} if runs differ by {size}, estimated from their steps", interval=between, size=size)
     if spread.freedom is None:

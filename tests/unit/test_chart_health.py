@@ -11,15 +11,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rlcompare import language
 from rlcompare.model.diff import Diff, RunEvent, RunInfo, Series, Symptom
+from rlcompare.model.health import health_range
 from rlcompare.model.words import EventKind, RuleSeverity, SideName
-from rlcompare.report.charts.health import MOST_PANELS, HealthContent, HealthPanel, health_chart
+from rlcompare.report.charts.health import MOST_PANELS, HealthContent, HealthPanel, _ideal, health_chart
 from rlcompare.report.charts.over_steps import MOST_POINTS, course_of
 from rlcompare.report.html import render_html
 from rlcompare.report.view import build_view
 from tests.unit import diff_examples
 from tests.unit.diff_examples import row
 
+_SIGNS = diff_examples.unstable().symptoms
 _ESS = "rollout_corr/rollout_is_eff_sample_size"
 
 
@@ -212,3 +215,19 @@ def test_a_metric_outside_of_its_range_is_said_before_that_there_is_no_sign() ->
         found.append(chart.finding)
     assert found[0] == f"Outside of the healthy range on the new side: {_ESS}."
     assert found[1] == "No sign of unstable training was found."
+
+
+def test_what_is_beyond_the_axis_keeps_its_value_for_the_pointer() -> None:
+    for far, text in ((50.0, "▲ up to 50"), (-50.0, "▼ down to -50")):
+        values = [1.0 + (step % 10) / 100 for step in range(60)]
+        values[7] = far
+        (panel,) = _panels(with_series(_series("actor/entropy", "new", values)))
+        assert panel.beyond == text
+        assert panel.lines[0].beyond == f"7:{far:g}"
+
+
+def test_chinese_pictures_have_no_english_ranges_and_symptoms() -> None:
+    with language.speaking("zh-CN"):
+        assert _ideal({"new": health_range("mismatch/rollout_is_mean", {})}).endswith("约 1.0")
+        chart = health_chart(replace(with_series(_series("actor/grad_norm", "new", [1.0, 2.0])), symptoms=_SIGNS))
+    assert chart is not None and "not a finite number" not in chart.finding

@@ -84,10 +84,10 @@ def test_the_change_is_the_estimators() -> None:
 
 def test_few_runs_say_what_is_assumed_and_one_run_a_side_shows_steps_alone() -> None:
     few = runs_chart(with_runs(BASELINE[:2], NEW[:2]))
-    assert few is not None and "assumes that runs differ by 3 %" in few.finding
+    assert few is not None and few.finding.endswith(" if runs differ by 3 % (assumed).")
     assert few.finding.startswith("The change is likely")
     assumed = runs_chart(with_runs(BASELINE[:2], NEW[:2]), Policy("policy.toml", (), noise=0.07))
-    assert assumed is not None and "assumes that runs differ by 7 %" in assumed.finding
+    assert assumed is not None and "if runs differ by 7 % (assumed)" in assumed.finding
     assert runs_chart(with_runs((30.0,), (38.0,))) is None
     steps = (_series("baseline", [30.0, 31.0]), _series("new", [38.0]))
     content = _content(with_runs((30.0,), (38.0,), steps))
@@ -181,3 +181,18 @@ def test_a_job_of_several_ranks_shows_the_steps_of_its_ranks() -> None:
     content = _content(replace(diff, headline="time.path", overall=(path, step), sections=sections))
     assert (content.metric, content.steps_metric) == ("", "time.step, mean over ranks")
     assert [len(re.findall("M", side.dots.path)) for side in content.steps] == [2, 2]
+
+
+def test_a_small_spread_is_not_0_and_a_measured_one_is_not_assumed() -> None:
+    small = runs_chart(with_runs((30.0, 30.1), (38.0, 38.1)), Policy("policy.toml", (), noise=0.004))
+    assert small is not None and "if runs differ by 0.4 % (assumed)" in small.finding
+    measured = runs_chart(with_runs((30.0, 33.0, 36.0), (60.0, 66.0, 72.0)))
+    assert measured is not None and measured.finding.endswith(" %, measured on these runs.")
+
+
+def test_a_run_at_the_edge_is_told_and_a_low_one_is_down_to_its_value() -> None:
+    high = _content(with_runs((*BASELINE, *BASELINE), (*NEW, 900.0))).runs[1]
+    assert high.text.endswith(" · 1 run at the edge, up to 900.0 s")
+    low_steps = _series("new", [30.0 + (step % 10) / 10 for step in range(100)] + [0.01])
+    label = _content(with_runs((30.0,), (31.0,), (low_steps, _series("baseline", [30.0, 31.0])))).steps[1].label
+    assert label.endswith("1 step at the edge, down to 0.0100 s")

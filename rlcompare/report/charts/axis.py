@@ -50,6 +50,11 @@ class Axis:
         """Whether the value is on the axis."""
         return self.low <= value <= self.high
 
+    def farthest(self, values: Iterable[float]) -> float | None:
+        """The value farthest beyond an end; None if all are on the axis."""
+        beyond = [value for value in values if not self.holds(value)]
+        return max(beyond, key=lambda value: max(self.low - value, value - self.high), default=None)
+
     def ticks(self, unit: str, most: int = 5) -> tuple[Tick, ...]:
         """Round numbers on the axis, at most about ``most``, the same decimals for all."""
         shown = quantity.shown_unit(unit, (self.low, self.high))

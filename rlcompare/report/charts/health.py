@@ -22,6 +22,7 @@ from rlcompare.report.charts.chart import Chart, TextTable
 from rlcompare.report.charts.marks import Mark
 from rlcompare.report.charts.over_steps import ENOUGH_RUNS, Course, band_of, course_of, line_of
 from rlcompare.report.findings import MESSAGE_LIMIT
+from rlcompare.report.sentences import said
 from rlcompare.report.sides import side_label
 from rlcompare.report.step_parts import rows_of
 from rlcompare.text import safe_text
@@ -59,12 +60,17 @@ _NOT_HEALTH = ("timing_s/", "perf/", "prompt_length/", "num_turns/")
 
 @dataclass(frozen=True)
 class SideLine:
-    """A side in a panel: paths in a box of 1000 × 100 (``marks``). The band is empty with one run."""
+    """A side in a panel: paths in a box of 1000 × 100 (``marks``). The band is empty with one run.
+
+    Attributes:
+        beyond: the values that stand at an edge, as ``place:value``: the place of the point in the line.
+    """
 
     side: SideName
     label: str
     line: str
     band: str
+    beyond: str
 
 
 @dataclass(frozen=True)
@@ -83,7 +89,7 @@ class HealthPanel:
         pair: the values of both sides, as in the section ``metrics``.
         ideal: the healthy range in words; empty if none is defined.
         axis: that of the values; the page's script reads the lines back with it.
-        beyond: the value farthest from the others, if it is beyond the axis.
+        beyond: the value farthest beyond the axis, with the side on which it is.
         shared: steps at which the time of the step changed.
     """
 
@@ -197,22 +203,38 @@ def _panel(diff: Diff, name: str, courses: _Courses, numbers: Axis, shared: tupl
     values = [value for course in courses.values() for value in course.values()]
     axis = _axis(values, limits)
     unit = _unit(name)
-    far = max((value for value in values if not axis.holds(value)), key=abs, default=None)
+    far = axis.farthest(values)
     return HealthPanel(
         name=safe_text(name, _NAME),
         pair=_pair(diff, name, unit),
         ideal=_ideal(ranges),
         healthy=None if limits is None else _healthy(axis, limits),
         lines=tuple(
-            SideLine(side, side_label(side), line_of(course, numbers, axis), band_of(course, numbers, axis))
+            SideLine(
+                side,
+                side_label(side),
+                line_of(course, numbers, axis),
+                band_of(course, numbers, axis),
+                _values(course, axis),
+            )
             for side, course in courses.items()
         ),
         ticks=axis.ticks(unit, most=5),
         marks=_marks(diff, name, numbers),
         shared=shared,
-        beyond="" if far is None else tr("up to {value}", value=quantity.quantity(far, unit)),
+        beyond="" if far is None else _beyond(far, axis, unit),
         axis=axis,
     )
+
+
+def _values(course: Course, axis: Axis) -> str:
+    points = enumerate(course.points)
+    return " ".join(f"{place}:{point.value:.4g}" for place, point in points if not axis.holds(point.value))
+
+
+def _beyond(far: float, axis: Axis, unit: str) -> str:
+    value = quantity.quantity(far, unit)
+    return f"▲ {tr('up to {value}', value=value)}" if far > axis.high else f"▼ {tr('down to {value}', value=value)}"
 
 
 def _unit(name: str) -> str:
@@ -248,7 +270,7 @@ def _range(diff: Diff, name: str, side: SideName) -> HealthRange | None:
 
 
 def _ideal(ranges: Mapping[SideName, HealthRange | None]) -> str:
-    words = {side: found.ideal for side, found in ranges.items() if found is not None}
+    words = {side: said(found.ideal) for side, found in ranges.items() if found is not None}
     if len(set(words.values())) > 1:
         return tr("healthy: {new}; on the baseline {baseline}", new=words["new"], baseline=words["baseline"])
     return tr("healthy: {range}", range=next(iter(words.values()))) if words else ""
@@ -287,7 +309,7 @@ def _marks(diff: Diff, name: str, numbers: Axis) -> tuple[Mark, ...]:
 
 def _finding(diff: Diff) -> str:
     if diff.symptoms:
-        return safe_text(diff.symptoms[0].text.partition(ADVICE)[0], MESSAGE_LIMIT)
+        return safe_text(said(diff.symptoms[0].text.partition(ADVICE)[0]), MESSAGE_LIMIT)
     outside = [
         safe_text(row["name"], _NAME) for row in rows_of(diff, "metrics") if row.get("new_health") == Health.OUTSIDE
     ]
@@ -321,7 +343,7 @@ def _table(diff: Diff, courses: Mapping[str, _Courses]) -> TextTable:
             shown = (values[0], values[-1], min(values), max(values))
             texts = (quantity.quantity(value, unit) for value in shown)
             limits = _range(diff, name, side)
-            ideal = quantity.ABSENT if limits is None else limits.ideal
+            ideal = quantity.ABSENT if limits is None else said(limits.ideal)
             rows.append((safe_text(name, _NAME), side_label(side), f"{first}–{last}", *texts, ideal))
     columns = (
         tr("metric"),

@@ -21,10 +21,11 @@ from rlcompare.model.diff import Delta, Diff, RunEvent, RunInfo
 from rlcompare.model.verdict import Policy
 from rlcompare.model.words import SIDES, EventKind, SideName, Status
 from rlcompare.report import quantity
-from rlcompare.report.answer import decision_of, tells_nothing
+from rlcompare.report.answer import decision_of, spread_text, tells_nothing, with_source
 from rlcompare.report.charts.axis import Axis, Tick, axis_of, step_axis, step_ticks
 from rlcompare.report.charts.chart import Chart, TextTable
 from rlcompare.report.charts.marks import Dots, Mark, dots_of
+from rlcompare.report.sentences import said
 from rlcompare.report.sides import side_label
 from rlcompare.report.step_parts import rows_of
 from rlcompare.text import safe_text
@@ -194,6 +195,17 @@ def _side_runs(diff: Diff, headline: Delta, judged: Delta, side: SideName, axis:
     middle = median(values) if values else None
     number = trn("{n} run", "{n} runs", len(values))
     text = tr("{number}, median {value}", number=number, value=quantity.quantity(middle, headline.unit))
+    every = [value for value in known(headline.samples.get(side, ())) if math.isfinite(value)]
+    edge = axis.farthest(every)
+    if edge is not None:
+        beyond, shown = sum(not axis.holds(value) for value in every), quantity.quantity(edge, headline.unit)
+        text += " · " + (
+            trn("{n} run at the edge, up to {value}", "{n} runs at the edge, up to {value}", beyond, value=shown)
+            if edge > axis.high
+            else trn(
+                "{n} run at the edge, down to {value}", "{n} runs at the edge, down to {value}", beyond, value=shown
+            )
+        )
     return SideRuns(side, side_label(side), tuple(dots), None if middle is None else axis.at(middle), text)
 
 
@@ -216,17 +228,13 @@ def change_text(decision: Decision, unit: str) -> str:
     found = decision.interval
     change, low, high = (_moved(value, decision, unit) for value in (found.change, found.low, found.high))
     if tells_nothing(decision):
-        noise = quantity.share(decision.spread.value if decision.spread else None)
         return tr(
             "{change}; too few runs: as runs differ by {noise}, chance alone could show any change",
             change=change,
-            noise=noise,
+            noise=spread_text(decision),
         )
     text = tr("{change}, interval {low} … {high}", change=change, low=low, high=high)
-    if found.low_measured and found.high_measured:
-        return text
-    noise = quantity.share(decision.spread.value if decision.spread else None)
-    return tr("{text}; too few runs: the interval assumes that runs differ by {noise}", text=text, noise=noise)
+    return with_source(decision, text)
 
 
 def _moved(value: float, decision: Decision, unit: str) -> str:
@@ -241,7 +249,7 @@ def _left_out(diff: Diff) -> list[str]:
     for side in SIDES:
         for place, run in enumerate(_runs_of(diff, side)):
             if run.left_out:
-                found.setdefault((side, safe_text(run.left_out)), []).append(_run_name(diff, side, place))
+                found.setdefault((side, safe_text(said(run.left_out))), []).append(_run_name(diff, side, place))
     return [
         tr("Not counted, {side}: {runs}: {reason}.", side=side_label(side), runs=_listed(runs), reason=reason)
         for (side, reason), runs in found.items()
@@ -278,14 +286,15 @@ def _steps_of(diff: Diff, headline: Delta, side: SideName) -> _Steps:
 def _side_steps(diff: Diff, headline: Delta, side: SideName, found: _Steps, numbers: Axis, values: Axis) -> SideSteps:
     dots = dots_of(found.steps, found.values, numbers, values)
     label = side_label(side)
-    beyond = sum(not values.holds(value) for value in found.values)
-    if beyond:
-        edge = max((value for value in found.values if not values.holds(value)), key=abs)
-        label += " · " + trn(
-            "{n} step at the edge, up to {value}",
-            "{n} steps at the edge, up to {value}",
-            beyond,
-            value=quantity.quantity(edge, headline.unit),
+    edge = values.farthest(found.values)
+    if edge is not None:
+        beyond, value = sum(not values.holds(value) for value in found.values), quantity.quantity(edge, headline.unit)
+        label += " · " + (
+            trn("{n} step at the edge, up to {value}", "{n} steps at the edge, up to {value}", beyond, value=value)
+            if edge > values.high
+            else trn(
+                "{n} step at the edge, down to {value}", "{n} steps at the edge, down to {value}", beyond, value=value
+            )
         )
     marks = [
         Mark(numbers.at(event.step), _since(event))
