@@ -27,7 +27,7 @@ def write_result(con: DuckDBPyConnection, statement: str, form: str, output: Pat
     """Runs a query and writes its result.
 
     Args:
-        form: ``table``, ``csv``, ``json`` (a list of objects) or ``parquet``.
+        form: ``table``, ``csv``, ``json`` (a list of objects; columns of one name are numbered) or ``parquet``.
         output: a file, written atomically; None: standard output.
 
     Raises:
@@ -89,8 +89,18 @@ def _write_csv(result: DuckDBPyConnection, stream: BinaryIO) -> None:
         writer.writerows(map(cell, row) for row in rows)
 
 
+def _apart(columns: list[str]) -> list[str]:
+    """The names, those that stand there again with a number: an object has one member of a name."""
+    found: list[str] = []
+    for column in columns:
+        names = (column, *(f"{column}_{number}" for number in range(1, len(columns) + 1)))
+        taken = {*found, *(other for other in columns if other != column)}
+        found.append(next(name for name in names if name not in taken))
+    return found
+
+
 def _write_json(result: DuckDBPyConnection, stream: BinaryIO) -> None:
-    columns = _columns(result)
+    columns = _apart(_columns(result))
     separator = b"[\n"
     for rows in _batches(result):
         for row in rows:

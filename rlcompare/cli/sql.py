@@ -50,7 +50,7 @@ QUERY_SECTION = "Query"
     default="table",
     show_default=True,
     section=OUTPUT,
-    help="Format of the result.",
+    help="Format of the result. In JSON, columns of one name are numbered: name, name_1.",
 )
 @option("-o", "--output", type=path_type(dir_okay=False), metavar="FILE", section=OUTPUT, help="Write to a new file.")
 @option("--force", is_flag=True, section=OUTPUT, help="Replace FILE if it exists.")

@@ -16,7 +16,7 @@ from rlcompare.model.diff import Finding, Value
 from rlcompare.model.words import Severity
 from rlcompare.report import quantity
 from rlcompare.report.sentences import datum, said
-from rlcompare.text import safe_text
+from rlcompare.text import fit_names, safe_text
 
 MESSAGE_LIMIT = 600
 
@@ -151,7 +151,7 @@ def change_of_text(baseline: Value, new: Value) -> str:
     ends = [None if text is None else text.rpartition("/")[2] for text in texts]
     if all(ends) and ends[0] != ends[1]:
         texts = ends
-    return " → ".join(quantity.ABSENT if text is None else safe_text(text, _VALUE_LIMIT) for text in texts)
+    return " → ".join(fit_names([quantity.ABSENT if text is None else safe_text(text) for text in texts], _VALUE_LIMIT))
 
 
 def _sides(finding: Finding) -> str:

@@ -5,7 +5,7 @@ Sections have their own columns beside the common ones (``model.diff.Section``);
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from rlcompare.language import listed, mark, sentences, tr, trn
@@ -121,6 +121,7 @@ _DISAGREES = mark(
 )
 _APART = mark("In {phases}, the profile and the timers disagree: the profile's times there are not judged.")
 _PROFILED = ("time.", "role.")
+_MOST_VALUES = 10
 _NOT_OF_PROFILE = frozenset({"phases", "metrics", "workload", "env", "memory", "memory_categories"})
 
 
@@ -269,9 +270,19 @@ def samples_text(delta: Delta) -> str:
     sides = [delta.samples.get(side, ()) for side in ("baseline", "new")]
     if max(map(len, sides)) < 2:
         return tr("one run per side")
-    texts = [", ".join(quantity.amount(value, delta.unit) for value in values[:10]) for values in sides]
-    old, new = (text or quantity.ABSENT for text in texts)
+    shown = quantity.shown_unit(delta.unit, [value for values in sides for value in values])
+    old, new = (_values_text(values, delta.unit, shown) for values in sides)
     return tr("{old} against {new}", old=old, new=new)
+
+
+def _values_text(values: Sequence[float | None], unit: str, shown: str) -> str:
+    """The first values with their unit, and how many more there are."""
+    if not values:
+        return quantity.ABSENT
+    text = ", ".join(quantity.amount(quantity.in_unit(value, unit, shown), shown) for value in values[:_MOST_VALUES])
+    text += f" {shown}" if shown in ("ms", "s") else ""
+    more = len(values) - _MOST_VALUES
+    return tr("{names} and {n} more", names=text, n=more) if more > 0 else text
 
 
 def _overall_cells(delta: Delta, decimals: int) -> tuple[Cell, ...]:

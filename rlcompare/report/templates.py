@@ -41,12 +41,19 @@ def environment() -> jinja2.Environment:
     made = jinja2.Environment(loader=jinja2.FileSystemLoader(folder), bytecode_cache=_Compiled(), **_OPTIONS)
     made.globals |= {"_": language.tr, "_n": language.trn}
     made.filters["breakable"] = _breakable
+    made.filters["isolated"] = _isolated
     return made
 
 
 def _breakable(name: str) -> Markup:
     """A name, escaped, in which a line may be broken after ``/``, ``_``, ``.`` and ``:``."""
     return Markup(re.sub(r"(?<=\w)([/_.:]+)(?=\w)", r"\1<wbr>", str(escape(name))))
+
+
+def _isolated(text: str) -> Markup:
+    """``old → new``, escaped, in which each side keeps its place also if it is written from right to left."""
+    arrow = " → "
+    return Markup(arrow).join(Markup("<bdi>{}</bdi>").format(part) for part in text.split(arrow))
 
 
 class _Compiled(BytecodeCache):

@@ -270,6 +270,10 @@ class TestSql:
         monkeypatch.setattr("sys.stdin", io.StringIO("SELECT 42 AS answer"))
         assert rows(rlcompare("sql", store, "-", "--format", "json")) == [{"answer": 42}]
 
+    def test_columns_of_one_name_are_numbered_in_json(self, rlcompare: Command, store: Path) -> None:
+        result = rlcompare("sql", store, "SELECT 1 AS n, 2 AS n, 3 AS n_1, 4 AS n", "--format", "json")
+        assert rows(result) == [{"n": 1, "n_2": 2, "n_1": 3, "n_3": 4}]
+
     def test_a_file_is_replaced_by_force_only(self, rlcompare: Command, store: Path) -> None:
         Path("mine.csv").write_text("mine")
         result = rlcompare("sql", store, "SELECT 1 AS a", "--format", "csv", "-o", "mine.csv")

@@ -13,6 +13,7 @@ import pytest
 
 from rlcompare.model.diff import Comparability, Diff, Finding
 from rlcompare.model.words import Comparable, Severity
+from rlcompare.report.findings import change_of_text
 from rlcompare.report.html import render_html
 from rlcompare.report.templates import environment
 from rlcompare.report.view import build_view
@@ -206,3 +207,14 @@ def test_long_names_break_at_their_parts_and_stay_text() -> None:
     template = environment().from_string("{{ name|breakable }}")
     assert template.render(name="mismatch/rollout_is_mean") == "mismatch/<wbr>rollout_<wbr>is_<wbr>mean"
     assert template.render(name='</b><img src="x">/_a') == "&lt;/b&gt;&lt;img src=&#34;x&#34;&gt;/_a"
+
+
+def test_each_side_of_a_difference_keeps_its_place_and_its_end() -> None:
+    old, new = "שלום עולם ראשון", "שלום עולם שני"
+    base = diff_examples.regression()
+    finding = Finding("model", old, new, Severity.CAUTION, "They differ.")
+    page = render_html(build_view(replace(base, comparability=Comparability(Comparable.CAUTION, (finding,)))))
+    assert f"<b><bdi>{old}</bdi> → <bdi>{new}</bdi></b>" in page
+    long = change_of_text("a-long-name-of-a-model-1", "a-long-name-of-a-model-2")
+    first, second = long.split(" → ")
+    assert first != second

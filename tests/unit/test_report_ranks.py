@@ -138,6 +138,8 @@ def test_without_phases_the_columns_are_kinds_of_time_and_what_was_not_recorded_
     assert {cell.text for line in drawn.lines for cell in line.cells[::2]} == {"—"}  # no baseline
     chart = ranks_chart(diff)
     assert chart is not None and "rank 1" not in chart.finding  # what is not known is not said to be slow
+    for text in (chart.note, drawn.scale):
+        assert "the median rank of the new side" in text and "of the baseline" not in text
 
 
 def test_nothing_is_drawn_of_one_rank_or_of_none() -> None:

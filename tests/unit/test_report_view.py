@@ -229,8 +229,11 @@ def test_values_of_runs_are_shown_where_there_are_several() -> None:
         "time.step", "ms", Polarity.LOWER, 1.5, 3.0, 1.5, 2.0, {"baseline": (1.0, 2.0), "new": (3.0,)}, {"p": 0.25}
     )
     made = overall_table((several,), 0.0, "time.step")
-    assert texts(made)["samples"] == "1.00, 2.00 against 3.00"
+    assert texts(made)["samples"] == "1.00, 2.00 ms against 3.00 ms"
     assert texts(made)["evidence"] == "p 0.25"
+    many = replace(several, samples={"baseline": (1.0,) * 12, "new": (3.0,)})
+    shown = texts(overall_table((many,), 0.0, "time.step"))["samples"]
+    assert shown == f"{', '.join(['1.00'] * 10)} ms and 2 more against 3.00 ms"
     assert "samples" not in texts(overall_table(diff_examples.regression().overall, 0.0, "time.step"))
 
 

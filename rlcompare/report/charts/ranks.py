@@ -2,7 +2,8 @@
 
 A cell holds the time that a rank spends in a phase itself; what it waits for other ranks has a column of its own, so a
 row sums to the step of the rank. Its colour is the distance from the median rank of the baseline in that column, as a
-part of the step: what is coloured matters, and both sides have one scale.
+part of the step: what is coloured matters, and both sides have one scale. Without ranks of the baseline, the
+median rank is that of the new side.
 """
 
 from __future__ import annotations
@@ -89,6 +90,7 @@ class HeatMap:
 
     Attributes:
         columns: phases, or kinds of time; ``short`` texts of them.
+        scale: what the colours mean, before the legend.
         strips: all ranks, where some are folded, in the columns in which some are far from the reference.
     """
 
@@ -99,6 +101,7 @@ class HeatMap:
     strips: tuple[Strip, ...]
     ranks: int
     legend: tuple[tuple[str, str], ...]
+    scale: str
 
 
 def ranks_chart(diff: Diff) -> Chart | None:
@@ -107,6 +110,7 @@ def ranks_chart(diff: Diff) -> Chart | None:
     if data is None:
         return None
     references = data.medians("new") | data.medians("baseline")
+    of_new = not data.medians("baseline")
     step = median([total(values) or 0.0 for values in references.values()])
     if step <= 0:
         return None
@@ -122,7 +126,7 @@ def ranks_chart(diff: Diff) -> Chart | None:
         name="ranks",
         title=tr("Ranks × phases") if data.has_phases else tr("Ranks × kinds of time"),
         finding=_finding(data, groups, tolerance, painter, late),
-        note=_note(data, tolerance, is_folded, painter.has_path),
+        note=_note(data, tolerance, is_folded, painter.has_path, of_new=of_new),
         content=HeatMap(
             columns=tuple(column.title for column in data.columns),
             unit=painter.unit,
@@ -131,6 +135,7 @@ def ranks_chart(diff: Diff) -> Chart | None:
             strips=painter.strips() if is_folded else (),
             ranks=len(data.ranks),
             legend=_legend(step),
+            scale=_scale(painter.unit, of_new=of_new),
         ),
         table=_table(data, lines, painter),
     )
@@ -302,14 +307,16 @@ def _oddest(data: RankValues) -> tuple[str, str, float, float] | None:
     return max(found, key=lambda item: item[3], default=None)
 
 
-def _note(data: RankValues, tolerance: float, is_folded: bool, has_path: bool) -> str:
+def _note(data: RankValues, tolerance: float, is_folded: bool, has_path: bool, *, of_new: bool) -> str:
     texts = [
         tr("Time per step and rank, from the account; a row sums to the step of its rank.")
         if not data.has_phases
         else tr(
             "Time per step that a rank spends in each phase, without waiting for other ranks; a row sums to the step."
         ),
-        tr("Coloured where a value differs from the median rank of the baseline by at least 1 % of the step."),
+        tr("Coloured where a value differs from the median rank of the new side by at least 1 % of the step.")
+        if of_new
+        else tr("Coloured where a value differs from the median rank of the baseline by at least 1 % of the step."),
     ]
     if is_folded:
         texts.append(
@@ -322,6 +329,17 @@ def _note(data: RankValues, tolerance: float, is_folded: bool, has_path: bool) -
     if has_path:
         texts.append(tr("◆: the critical path stays here for 5 % of its time or more."))
     return sentences(texts)
+
+
+def _scale(unit: str, *, of_new: bool) -> str:
+    if of_new:
+        return tr(
+            "Times in {unit}. Colour: difference from the median rank of the new side, as a share of the step:",
+            unit=unit,
+        )
+    return tr(
+        "Times in {unit}. Colour: difference from the median rank of the baseline, as a share of the step:", unit=unit
+    )
 
 
 def _legend(step: float) -> tuple[tuple[str, str], ...]:
