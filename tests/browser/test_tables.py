@@ -166,6 +166,7 @@ def test_csv_holds_the_rows_shown_and_runs_nothing(visit: Open, tmp_path: Path) 
     text = (tmp_path / "kernels.csv").read_text(encoding="utf-8-sig")
     header, *rows = csv.reader(io.StringIO(text, newline=""))
     assert header[:4] == ["name", "keys", "baseline ms", "new ms"]
+    assert "ratio" in header and "change" not in header
     names = [row[0] for row in rows]
     assert len(names) == len(diff_examples.HOSTILE_NAMES) and all(len(row) == len(header) for row in rows)
     assert {"'=cmd|' /C calc'!A0", "'+1+cmd", "'-2+3+cmd", "'@SUM(A1:A9)"} <= set(names)
