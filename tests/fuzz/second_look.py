@@ -70,11 +70,12 @@ def _is_of(path: str, mutant: Path) -> bool:
 def of_times(steps: Sequence[Mapping[str, Any]], document: Document, run: int) -> Iterator[str]:
     """The means of the steps that ``show`` prints are the times of ``diff``, if each capture has each step.
 
-    Where several steps were counted in order of time, the captures of phases may have different ones.
+    Where several steps were counted in order of time, the captures of phases may have different ones. ``show`` also has
+    the steps that the other side lacks, which are not compared.
     """
     info = document["new"]["runs"][run]
     said = {finding["key"] for finding in document["quality"]}
-    if "unmarked_rank" in said or ("steps_by_order" in said and info["steps"] > 1):
+    if said & {"unmarked_rank", "lone_steps"} or ("steps_by_order" in said and info["steps"] > 1):
         return
     if info["replicas"] or not steps or any(step["ranks"] != max(info["ranks"], 1) for step in steps):
         return

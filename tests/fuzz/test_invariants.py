@@ -220,6 +220,11 @@ class TestShow:
         assert "show has 2.5 ms of compute (2 steps: [5.0]), and diff 6.0 ms" in texts
         assert not any(" of step " in text for text in texts)
 
+    def test_a_step_that_is_not_compared(self) -> None:
+        chosen = document()
+        chosen["quality"].append({"key": "lone_steps"})
+        assert list(of_times(self.steps(compute_ms=5.5), chosen, 0)) == []
+
     def test_ranks_that_lack_a_step(self) -> None:
         assert list(of_times(self.steps(ranks=2), document(), 0)) == []
 
