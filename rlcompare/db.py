@@ -26,6 +26,7 @@ SCHEMA_VERSION = 18
 _WRITE_FAILED = re.compile(
     r"no space left|could not write|cannot write|file too large|read-only file system|quota|disk is full", re.IGNORECASE
 )
+_IN_QUOTES = re.compile(r'"[^"\n]*"')
 _FILE_AND_REASON = re.compile(r'(?:file|directory) "([^"\n]+)": ([^"\n]+)')
 
 
@@ -269,9 +270,9 @@ def as_parameter(rows: Sequence[Mapping[str, object]]) -> list[str]:
 
 
 def _raise_write_error(error: duckdb.Error) -> None:
-    """Raises a ``WriteError`` if DuckDB reports that a file could not be written."""
+    """Raises a ``WriteError`` if DuckDB reports that a file could not be written. A path may be called anything."""
     message = str(error)
-    if _WRITE_FAILED.search(message):
+    if not isinstance(error, duckdb.InvalidInputException) and _WRITE_FAILED.search(_IN_QUOTES.sub("", message)):
         path, reason = file_and_reason(message)
         raise WriteError(path, reason) from error
 

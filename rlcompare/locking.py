@@ -23,5 +23,5 @@ def try_lock(handle: int) -> bool | None:
     except BlockingIOError:
         return False
     except OSError as error:
-        return None if error.errno in (errno.ENOLCK, errno.ENOTSUP, errno.EINVAL, errno.EBADF) else False
+        return False if error.errno == errno.EACCES else None  # ENOSYS, ENOLCK, ENOTSUP …, by the file system
     return True

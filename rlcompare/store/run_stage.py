@@ -140,7 +140,9 @@ def _copy(con: duckdb.DuckDBPyConnection, pack: Path, numbers: Mapping[int, int]
     except duckdb.Error as error:
         raise UnusablePackError(pack) from error
     try:
-        taken = [{"place": place, "number": number, "path": paths[number]} for place, number in numbers.items()]
+        taken = [
+            {"place": place, "number": number, "path": redacted(paths[number])} for place, number in numbers.items()
+        ]
         con.execute(resources.sql("store/taken"), db.as_parameter(taken))
         for (table,) in con.execute(resources.sql("store/copied_tables")).fetchall():
             # The table's name comes from our own schema.

@@ -16,10 +16,15 @@ from typing import Any
 import duckdb
 import pytest
 
+from rlcompare.sources.detect import find_runs
+from rlcompare.store.build import build_stores
+from rlcompare.store.engines.local import LocalEngine
+from rlcompare.writer import SampleRun, write_sample
 from tests.cli.conftest import Command, ranks_of
 from tests.run_directories import description, write_run
 from tests.sources.nsys_exports import training_step as nsys_step
 from tests.sources.test_tracker_exports import BEGIN, configuration, history, record_file
+from tests.stores import rows
 from tests.verl_logs import console_log, mlflow_database, training_step
 
 S = "S3cr3tV9Qa"
@@ -314,3 +319,18 @@ def test_of_a_path_in_a_message(rlcompare: Command, tmp_path: Path, debug: tuple
         outcome = rlcompare(*command, *(debug if "launch" not in command else ()))
         assert outcome.code != 0
         assert S not in outcome.out + outcome.err, (command[:2], (outcome.out + outcome.err)[-3000:])
+
+
+def test_a_folder_of_captures_is_not_named_in_the_store(tmp_path: Path) -> None:
+    """Also where the captures of several runs were read together, and copied from there."""
+    runs = {}
+    for name in ("a", "b"):
+        folder = tmp_path / name / f"api_key={S}"
+        write_sample(SampleRun(ranks=(0, 1), layers=1, decode_steps=1), folder)
+        (run,) = find_runs(tmp_path / name)
+        runs[tmp_path / f"{name}.duckdb"] = run
+    build_stores(runs, keep_events=False, engine=LocalEngine(workers=1))
+    for store in runs:
+        paths = rows(store, "SELECT path FROM capture")
+        assert len(paths) == 2
+        assert S not in str(paths)
