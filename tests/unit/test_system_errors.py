@@ -18,7 +18,7 @@ def test_a_file_system_without_locks_is_no_lock_of_others(
     def refused(*_: object) -> None:
         raise OSError(number, "refused")
 
-    monkeypatch.setattr(locking.fcntl, "flock", refused)
+    monkeypatch.setattr("fcntl.flock", refused)
     assert locking.try_lock(0) is locked
 
 
