@@ -150,7 +150,7 @@ class TestShow:
         assert row["total_ms"] == pytest.approx(sum(times) / 2, abs=1e-6)
         assert [step["ranks"] for step in shown["steps"]] == [2]
         assert max(row["p2p_ms"] for row in shown["ranks"]) > 300
-        assert min(row["size_bytes"] for row in shown["collectives"] if row["size_bytes"] is not None) == 8
+        assert {row["size_bytes"] for row in shown["collectives"]} == {None}, "only a trace has the sizes of the data"
 
     @pytest.mark.slow
     def test_long_names_are_cut_to_the_width(self, rlcompare: Command, profiles: Path) -> None:
