@@ -71,7 +71,7 @@ def _inlined(tree: exp.Expr, bodies: Mapping[str, exp.Create]) -> exp.Expr:
     def inline(node: exp.Expr) -> exp.Expr:
         if isinstance(node, exp.Anonymous) and (called := bodies.get(node.name)) is not None:
             body = called.expression
-            return node if isinstance(body, exp.Query) else exp.Paren(this=body.copy())
+            return node if isinstance(body, exp.Query) else exp.Paren(this=body.copy().transform(inline))
         if not isinstance(node, exp.Table) or node.args.get("db"):
             return node
         made = bodies.get(node.name or node.this.name)

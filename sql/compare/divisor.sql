@@ -1,8 +1,8 @@
 -- The number that the sum of a capture is divided by. With it, the sum over all captures of a side is the value of that side
 -- (docs/design.md §4): the mean over runs of the sum over groups of the mean over members of the mean over steps. A member counts only in
 -- the domains that it measured: a rank whose profile has no kernels does not count for kernels. Within a domain, a missing row counts 0.
--- Depends on c_account, c_allocation, c_api, c_capture, c_copy, c_kernel, c_link, c_module, c_msprof, c_operator, c_phase,
--- c_stack, c_step, c_task, c_time.
+-- Depends on c_account, c_allocation, c_api, c_capture, c_copy, c_kernel, c_link, c_module, c_msprof, c_operator,
+-- c_phase, c_stack, c_step, c_task, c_time.
 -- Nothing without c_capture.
 CREATE TABLE c_divisor AS
 WITH present AS (   -- a capture has a domain if the table of the domain has its rows; kernels: only without device times

@@ -1,5 +1,6 @@
 -- Collectives with their step, phase and exposed time. `ordinal` counts collectives of the same kind and group within a step.
 -- Depends on collective_kind, coverage, exposed, placed, stage_collective.
+-- Nothing without placed, stage_collective.
 -- Runs after too_long.
 INSERT INTO collective
 SELECT c.id, c.capture, c.device_id, p.step, p.phase, c.name, collective_kind(c.op_type, c.name), c.group_name, c.group_ranks,

@@ -1,6 +1,7 @@
 -- Collectives from mstx marks, for captures that list no collectives. Such a mark is named comm:<call>,<group>,<data type>,<count>. Its
 -- range on the device is the collective. Its range on the host is only the call, and stays in "range".
 -- Depends on dtype_bytes, range, stage_collective.
+-- Nothing without range.
 INSERT INTO stage_collective BY NAME
 SELECT capture, row_number() OVER (PARTITION BY capture ORDER BY start_ns, name) AS id, split_part(name, ',', 1) AS name,
        nullif(split_part(name, ',', 2), '') AS group_name, start_ns, end_ns,

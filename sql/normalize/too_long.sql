@@ -6,6 +6,8 @@
 -- The table too_long keeps what was removed, for the finding.
 -- Depends on capture, collective_kind, device_window, host_api, stage_collective, stage_copy, stage_host_op,
 -- stage_kernel, stage_phase, stage_step, step_mark.
+-- Nothing without capture + stage_collective + stage_copy + stage_kernel, stage_collective + stage_copy + stage_host_op
+-- + stage_kernel, stage_collective + stage_copy + stage_kernel + step_mark.
 -- Runs after lone_task, once.
 CREATE OR REPLACE TEMP TABLE too_long AS
 WITH task AS (

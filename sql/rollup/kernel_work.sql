@@ -9,6 +9,7 @@
 -- `bytes` counts each input and output once. FRACTAL_NZ holds a matrix of r × c as c/16 × r/16 × 16 × 16, filled up with zeros: its dimensions
 -- count if another tensor has them without the filling, or from 512 on, where the filling is less than 3 %.
 -- Depends on kernel, kernel_key, kernel_text, tensor_bytes, tensor_shapes, tensor_types, type_bytes.
+-- Nothing without kernel_text.
 CREATE OR REPLACE TEMP MACRO is_nz(format) AS regexp_full_match(coalesce(upper(format), ''), '(FORMAT_)?(FRACTAL_)?NZ');
 CREATE OR REPLACE TEMP MACRO is_plain(format) AS regexp_full_match(coalesce(upper(format), 'ND'), '(FORMAT_)?(ND|NCL|NCHW|NHWC|NCDHW|NDHWC)');
 CREATE OR REPLACE TEMP MACRO matrix(dims, format) AS CASE

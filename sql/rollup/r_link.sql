@@ -3,6 +3,7 @@
 -- names its group as the collectives do, or by a hash. The last three digits of the hash are part of the collectives' names
 -- ("hcom_allReduce__210_0_1").
 -- Depends on collective, collective_task, is_posted, link, r_collective.
+-- Nothing without collective + link, collective_task + link, link + r_collective.
 INSERT INTO r_link
 WITH of_name AS (
     SELECT DISTINCT capture, group_name, group_key FROM r_collective WHERE group_name IS NOT NULL
