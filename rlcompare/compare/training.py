@@ -23,6 +23,9 @@ GENERATION = ("generate_sequences", "generate_baseline")
 BESIDE_TOKENS = ("save_checkpoint", "testing")
 """Phases whose time does not depend on the step's tokens."""
 
+TIMES_BESIDE_TOKENS = tuple(prefix + name for name in BESIDE_TOKENS for prefix in ("phase.", "timing_s/"))
+"""Prefixes of the metrics of these times."""
+
 TOTAL, RESPONSE = "workload.total_tokens", "workload.response_tokens"
 RESPONSE_LENGTH, PROMPT_LENGTH = "workload.response_length_mean", "workload.prompt_length_mean"
 

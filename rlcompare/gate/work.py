@@ -14,11 +14,11 @@ from rlcompare.compare.names import TOKEN_RATE
 from rlcompare.compare.overall import SPEED, mean
 from rlcompare.compare.rows import ratio
 from rlcompare.compare.training import (
-    BESIDE_TOKENS,
     GENERATION,
     PROMPT_LENGTH,
     RESPONSE,
     RESPONSE_LENGTH,
+    TIMES_BESIDE_TOKENS,
     TOTAL,
     response_tokens,
 )
@@ -37,9 +37,6 @@ _OF_RESPONSES = (*(f"phase.{name}." for name in GENERATION), "timing_s/gen")
 
 _OF_PROFILE = ("time.", "role.")
 """Prefixes of times of profiled steps."""
-
-_BESIDE = tuple(prefix + name for name in BESIDE_TOKENS for prefix in ("phase.", "timing_s/"))
-"""Prefixes of times that do not depend on tokens."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +63,7 @@ def at_equal_work(delta: Delta, diff: Diff) -> EqualWork | None:
     """A time at equal work; None if the work is the same or unknown, or if the metric is not a time."""
     if delta.unit not in ("ms", "s") or delta.polarity != Polarity.LOWER or delta.ratio is None or not delta.new:
         return None
-    if delta.metric.startswith(_BESIDE) or _is_of_other_steps(delta.metric, diff):
+    if delta.metric.startswith(TIMES_BESIDE_TOKENS) or _is_of_other_steps(delta.metric, diff):
         return None
     responses = _response_tokens(diff) if delta.metric.startswith(_OF_RESPONSES) else None
     of_responses = _growth(responses) is not None

@@ -8,7 +8,7 @@ from math import isclose
 
 from rlcompare.compare.names import TOKEN_RATE
 from rlcompare.compare.rows import ratio
-from rlcompare.compare.training import BESIDE_TOKENS
+from rlcompare.compare.training import TIMES_BESIDE_TOKENS
 from rlcompare.metrics import entry
 
 LITTLE = 0.01
@@ -20,7 +20,7 @@ _PER_WORK = ("acceptance", "efficiency", "waiting")
 """What metrics tell of that a fixed cost makes worse if there is less work."""
 
 _BESIDE_WORK = ("aborted", "staleness")
-_BESIDE_TOKENS = tuple(prefix + name for name in BESIDE_TOKENS for prefix in ("phase.", "timing_s/"))
+"""What metrics tell of that more work does not make worse."""
 
 
 @dataclass(frozen=True)
@@ -131,7 +131,7 @@ def _may_follow_work(one: MetricChange, tokens: MetricChange) -> bool:
     """
     explains = known.explains if (known := entry(one.metric)) is not None else None
     if tokens.after > tokens.before:
-        if explains in _BESIDE_WORK or one.metric.startswith(_BESIDE_TOKENS):
+        if explains in _BESIDE_WORK or one.metric.startswith(TIMES_BESIDE_TOKENS):
             return False
         return explains is not None or one.unit != ""
     return explains in _PER_WORK or one.unit.endswith("/s") or one.metric.startswith("timing_per_token_ms/")

@@ -1,6 +1,6 @@
 -- Removes tasks whose duration must be damaged; it would fill a step that the device spent otherwise. A stream runs one task at a time, and a
--- group one collective (but not one send or receive: those of several pairs of ranks overlap): a task that wholly contains the next two is damaged, unless more than one in a hundred do so, as parts of a task
--- may. So is a task that goes on, after all that was recorded, for more than a second and for longer than the whole recording, if the host, which
+-- group one collective (but not one send or receive: those of several pairs of ranks overlap): a task that wholly contains the next two is
+-- damaged, unless more than one in a hundred do so, as parts of a task may. So is a task that goes on, after all that was recorded, for more than a second and for longer than the whole recording, if the host, which
 -- waits for it, was recorded too. An operator is damaged if it goes on after the end of its step for more than a
 -- second and for longer than all steps; in a trace of the host alone, where operators of tensors are the tasks, for longer than the step took.
 -- The table too_long keeps what was removed, for the finding.

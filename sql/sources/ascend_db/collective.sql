@@ -1,6 +1,7 @@
 -- Communication operators. Before schema 1.2, the device is that of the operator's tasks, else the only device. The metadata lists the
 -- members of each group. A group is found there by its name, by the hash of its name, or by the last digits of the hash, which operators
--- carry. Waiting and transfer are unknown over RDMA: a task only posts the transfer, and a Notify_Wait lasts as long as it. So they are where the tasks transfer for longer than the operator lasts: their times are damaged.
+-- carry. Waiting and transfer are unknown where the tasks transfer for longer than the operator lasts: their times are damaged. They are unknown
+-- over RDMA, too: a task only posts the transfer, and a Notify_Wait lasts as long as it.
 -- Depends on collective_task, communication_group, communication_op, db_capture, dtype_bytes, host_op_by_connection,
 -- is_posted, launch, sound_size, src_ENUM_HCCL_DATA_TYPE, task, text_by_id.
 INSERT INTO stage_collective

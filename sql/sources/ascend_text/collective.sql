@@ -1,7 +1,7 @@
 -- Collectives, and the tasks that they are made of. They are listed in kernel_details.csv (with their step), else in the trace, else in
 -- communication.json. The other files add what they know of the same operator. Times come from the trace if it has the operator, because
--- the CSV cuts off digits. Transit and wait times come from the tasks (but not over RDMA, where a task only posts the transfer), else from communication.json if they fit into the operator's duration
--- (to a microsecond), else they are unknown (Level0).
+-- the CSV cuts off digits. Transit and wait times come from the tasks (but not over RDMA, where a task only posts the transfer), else from
+-- communication.json if they fit into the operator's duration (to a microsecond), else they are unknown (Level0).
 -- A group has the name of its thread in the trace, else the hash of its name. profiler_metadata.json lists its members, under a name with
 -- that hash. The three digits in an operator's name are the last three of the hash.
 -- Variables: capture, text_device.
