@@ -38,10 +38,13 @@ def process() -> Iterator[ProcessPoolExecutor]:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", KINDS)
 def test_no_input_breaks_a_rule(name: str, tmp_path: Path, process: ProcessPoolExecutor) -> None:
-    if kinds.find(name) not in kinds.available():
+    kind = kinds.find(name)
+    if kind not in kinds.available():
         pytest.skip(f"the inputs of {name} are not here (set RLCOMPARE_SHARED to the folder of real profiles)")
     assert process.submit(_broken, name, tmp_path).result() == []
-    assert (tmp_path / "home" / EXPECTED).is_file(), "the sound input was not compared"
+    places = Places(tmp_path, tmp_path, tmp_path)
+    compares = any(arguments[0] == "diff" for arguments in kind.commands(places, Random(0)))
+    assert (tmp_path / "home" / EXPECTED).is_file() or not compares, "the sound input was not compared"
 
 
 def _broken(name: str, tmp_path: Path) -> list[str]:
