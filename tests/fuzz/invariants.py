@@ -17,7 +17,10 @@ LONGEST_MS = 8 * 24 * 3600 * 1000
 """No profile lasts longer than a week (``sql/sources/macro/longest_profile_ns.sql``), so no time of it does."""
 
 LONGEST_TIMER_MS = LONGEST_SECONDS * 1000
-"""Phases may be timed by training alone, whose times may be longer."""
+"""Times of training's own timers may be longer."""
+
+OF_TIMERS = ("phase.", "time.profiled_step", "time.outside_profile")
+"""What may be timed by training alone."""
 
 NEGATIVE = frozenset({"time.tail", "time.preparing", "time.step_free", "time.outside_profile"})
 """May be negative: the device may end after the host's step, and start before it (docs/design.md §4); a profiled step
@@ -86,7 +89,7 @@ def _overall(document: Document) -> Iterator[Contradiction]:
             if is_time and value < 0 and not row["metric"].endswith(tuple(NEGATIVE)):
                 yield place, f"{value} {row['unit']} is negative"
             if row["unit"] == "ms" and abs(value) > (
-                LONGEST_TIMER_MS if row["metric"].startswith("phase.") else LONGEST_MS
+                LONGEST_TIMER_MS if row["metric"].startswith(OF_TIMERS) else LONGEST_MS
             ):
                 yield place, f"{value} ms is beyond any sense"
         yield from _change(row, f"overall.{row['metric']}")

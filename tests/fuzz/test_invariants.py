@@ -81,6 +81,7 @@ def test_a_sound_document_has_no_contradiction() -> None:
     [
         ("time.step", -1.0, "-1.0 ms is negative"),
         ("time.step", 1e12, "ms is beyond any sense"),
+        ("time.profiled_step", 1e12, "ms is beyond any sense"),
         ("time.free", 9.0, "9.0 is not the sum of {'time.exposed_copy'"),
         ("time.step_free", 4.0, "4.0 is not the sum of {'time.preparing'"),
         ("time.outside_profile", 4.0, "12.0 is not the sum of {'time.device_span'"),
