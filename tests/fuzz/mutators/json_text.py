@@ -222,7 +222,7 @@ def _events(document: Any) -> list[Any]:
 
 
 def _some_events(document: Any, random: Random) -> list[dict[str, Any]]:
-    events = [event for event in _events(document) if isinstance(event, dict)]
+    events = [event for event in _events(document) if isinstance(event, dict) and event]
     chosen = random.choice(events or [{}])
     alike = [e for e in events if e.get("ph") == chosen.get("ph") and e.get("cat") == chosen.get("cat")]
     every = random.choice((1, 2, 7, 100_000))
