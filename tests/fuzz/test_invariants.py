@@ -8,7 +8,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from tests.fuzz.invariants import contradictions
+from tests.fuzz.invariants import LONGEST_MS, LONGEST_TIMER_MS, contradictions
 from tests.fuzz.numbers import Document
 from tests.fuzz.second_look import STEPS, of_times
 
@@ -106,11 +106,23 @@ def test_a_sound_document_has_no_contradiction() -> None:
     ],
 )
 def test_a_metric_contradicts(metric: str, value: float, text: str) -> None:
+    assert text in told(with_new(metric, value))
+
+
+def with_new(metric: str, value: float) -> Document:
     changed = document()
     row = next(row for row in changed["overall"] if row["metric"] == metric)
     row.update({"new": value, "delta": value - row["baseline"], "ratio": None})
     row["samples"] = {"baseline": [row["baseline"]], "new": [value]}
-    assert text in told(changed)
+    return changed
+
+
+@pytest.mark.parametrize(("metric", "longest"), [("time.step", LONGEST_MS), ("time.profiled_step", LONGEST_TIMER_MS)])
+def test_how_long_a_time_may_be(metric: str, longest: float) -> None:
+    """Training's timers may be longer than a profile."""
+    place = f"overall.{metric}.new"
+    assert f"{place}: {longest + 1.0} ms is beyond any sense" in told(with_new(metric, longest + 1.0))
+    assert f"{place}: {float(longest)} ms is beyond any sense" not in told(with_new(metric, float(longest)))
 
 
 def test_a_change_contradicts_its_values() -> None:
