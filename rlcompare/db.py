@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import tempfile
 import threading
@@ -15,7 +14,7 @@ from typing import Any
 
 import duckdb
 
-from rlcompare import resources
+from rlcompare import capacity, resources
 from rlcompare.errors import DamagedStoreError, InputError, UsageError
 
 SQLITE_EXTENSION, POSTGRES_EXTENSION = "sqlite_scanner", "postgres_scanner"
@@ -288,7 +287,7 @@ def file_and_reason(message: str) -> tuple[Path | None, str]:
 def _raise_memory_limit(con: duckdb.DuckDBPyConnection) -> bool:
     """Doubles the memory limit that ``connect`` set; False if there was none, or if the machine has no more memory."""
     ((limit,),) = con.execute("SELECT getvariable('memory_bytes')").fetchall()
-    if limit is None or 2 * limit > physical_memory_bytes():
+    if limit is None or 2 * limit > capacity.memory_bytes():
         return False
     _limit_memory(con, 2 * limit)
     return True
@@ -297,22 +296,6 @@ def _raise_memory_limit(con: duckdb.DuckDBPyConnection) -> bool:
 def _limit_memory(con: duckdb.DuckDBPyConnection, memory_bytes: int) -> None:
     con.execute(f"SET memory_limit = '{int(memory_bytes)}B'")
     set_variable(con, "memory_bytes", memory_bytes)
-
-
-def cores() -> int:
-    """How many cores this process may use."""
-    try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:  # not on this system
-        return os.cpu_count() or 1
-
-
-def physical_memory_bytes() -> int:
-    """The memory of this machine."""
-    try:
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, OSError, ValueError):  # not a POSIX system
-        return 16 * 2**30
 
 
 def _load(con: duckdb.DuckDBPyConnection, package: str, name: str) -> None:

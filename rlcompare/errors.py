@@ -12,12 +12,20 @@ They are caught once, in ``cli/main.py``, which prints one line and exits with t
 from __future__ import annotations
 
 import errno
+import os
 from collections.abc import Sequence
 from enum import IntEnum
 from pathlib import Path
 
 NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 """What the system says when a file cannot grow: never a fault of an input, whatever is being read."""
+
+_PASSING_CODES = (
+    errno.EACCES, errno.EAGAIN, errno.EBUSY, errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EPERM,
+    errno.ESTALE, errno.ETIMEDOUT,
+)  # fmt: skip
+_PASSING = (" is locked", "disk I/O error", *map(os.strerror, _PASSING_CODES))
+"""What SQLite and DuckDB quote in their messages if the system refused a file."""
 
 NO_MEMORY = (
     "not enough memory: free some, raise the limit of this process (ulimit -v) or of its container, "
@@ -46,6 +54,24 @@ class RlcompareError(Exception):
     """An error with a message for the user and the exit code of the process."""
 
     exit_code = ExitCode.USAGE
+
+
+def may_pass(error: BaseException | None) -> bool:
+    """Whether the system failed, and not the content of an input, so that reading it again may succeed.
+
+    An error of ours is judged by its cause. A library's message may quote an input; then an input is read once more
+    than needed, and nothing else is wrong.
+    """
+    while isinstance(error, RlcompareError):
+        error = error.__cause__
+    if isinstance(error, OSError):
+        return error.errno not in (None, errno.EFBIG)
+    return error is not None and (isinstance(error, MemoryError) or says_it_may_pass(str(error)))
+
+
+def says_it_may_pass(message: str) -> bool:
+    """Whether a message of SQLite or DuckDB says that the system refused a file (``may_pass``)."""
+    return any(said in message for said in _PASSING)
 
 
 class UsageError(RlcompareError):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import click
@@ -34,13 +33,14 @@ def command(path: Path, jobs: int | None, quiet: bool) -> None:
     \b
     rlcompare analyse runs/live --jobs 8
     """
+    from rlcompare.capacity import cores
     from rlcompare.collect.profiler.analyse import State, analyse, find_folders
     from rlcompare.errors import InputError
     from rlcompare.text import safe_text
 
     folders = find_folders(path)
     bad, was_tried = 0, False
-    for number, parsed in enumerate(analyse(folders, jobs or max(1, (os.cpu_count() or 2) // 2)), 1):
+    for number, parsed in enumerate(analyse(folders, jobs or max(1, cores() // 2)), 1):
         reason = f" · {safe_text(parsed.reason, 400)}" if parsed.reason else ""
         click.echo(f"{parsed.state.value:<16}{safe_text(parsed.folder, 1000)}{reason}")
         if parsed.state in (State.FAILED, State.INCOMPLETE):

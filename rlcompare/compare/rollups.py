@@ -22,7 +22,7 @@ from typing import Any, NamedTuple, TypeVar, cast
 
 import duckdb
 
-from rlcompare import db, metrics, resources
+from rlcompare import capacity, db, metrics, resources
 from rlcompare.compare import pairs, records
 from rlcompare.compare.inputs import CompareOptions, RunStore, SideInput
 from rlcompare.compare.measured import Measured, measured
@@ -32,7 +32,7 @@ from rlcompare.model.words import SIDES, SideName
 R = TypeVar("R", bound=NamedTuple)
 """A row of the query after which its class is named (``records``, ``pairs``)."""
 
-WORKERS = min(4, db.cores())
+WORKERS = min(4, capacity.cores())
 """Number of statements that run in parallel. Each uses one thread, since the rollups are small."""
 
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import duckdb
 
-from rlcompare import __version__, db, resources
+from rlcompare import __version__, capacity, db, resources
 from rlcompare.model.words import SideName
 
 MOST_SPANS = 300_000
@@ -117,7 +117,7 @@ def write_trace(sides: Mapping[SideName, Source], target: Path) -> list[str]:
     Returns:
         What was left out, one sentence each.
     """
-    con = db.connect_to_stores(db.cores(), [source.store for source in sides.values()])
+    con = db.connect_to_stores(capacity.cores(), [source.store for source in sides.values()])
     try:
         for name in (_TABLES, "trace_args"):
             con.execute(resources.sql(f"trace/{name}"))

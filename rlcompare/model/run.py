@@ -53,12 +53,17 @@ class CaptureInput:
 
 @dataclass(frozen=True)
 class Finding:
-    """A sentence about the quality of the data (table ``finding``)."""
+    """A sentence about the quality of the data (table ``finding``).
+
+    Attributes:
+        may_pass: the system refused a file, so that the next command may read what this one could not. Not stored.
+    """
 
     severity: str
     key: str
     message: str
     capture: int | None = None
+    may_pass: bool = False
 
 
 @dataclass(frozen=True)

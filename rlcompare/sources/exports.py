@@ -16,6 +16,7 @@ from pathlib import Path
 import duckdb
 
 from rlcompare import db, resources
+from rlcompare.errors import may_pass
 from rlcompare.model.run import CaptureInput, Finding
 from rlcompare.model.size import in_binary_unit
 from rlcompare.sources.peek import file_problem
@@ -94,15 +95,17 @@ def fill(
         path = capture.files.get(part)
         if path is None:
             continue
+        passes = False
         try:
             problem = _too_large(path, most) or read(con, path)
         except db.NOT_THE_INPUT:
             raise
         except (duckdb.Error, OSError) as error:
             problem = f"it was left out: {db.first_line(error).replace(str(path), path.name)}"
+            passes = may_pass(error)
         con.execute(resources.sql("sources/exports/clear"))
         if problem:
-            report(Finding("warning", "damaged_export", f"{path.name}: {problem}; {_REMEDY}", capture_id))
+            report(Finding("warning", "damaged_export", f"{path.name}: {problem}; {_REMEDY}", capture_id, passes))
 
 
 def _too_large(path: Path, most_bytes: int) -> str | None:

@@ -12,6 +12,7 @@ import os
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import zip_longest
 from pathlib import Path
 
 from rlcompare.model.run import CaptureInput
@@ -194,17 +195,37 @@ def _by_child(here: Path, captures: Iterable[CaptureInput]) -> dict[Path, list[C
 
 
 def _rounds(captures: Sequence[CaptureInput]) -> list[list[CaptureInput]]:
-    """The n-th captures of all ranks, by time, are one run. Each capture without a rank is a separate run."""
-    seen: dict[int, int] = defaultdict(int)
-    runs: dict[int, list[CaptureInput]] = defaultdict(list)
-    unranked: list[list[CaptureInput]] = []
-    for capture in sorted(captures, key=run_order):
-        if capture.rank is None:
-            unranked.append([capture])
-        else:
-            runs[seen[capture.rank]].append(capture)
-            seen[capture.rank] += 1
-    return [*runs.values(), *unranked]
+    """Runs of captures whose ranks repeat. Each capture without a rank is a separate run.
+
+    If all ranks have equally many, their n-th captures, by time, are one run. Otherwise some are missing, and counting
+    would mix two launches: then captures that began at about the same time are one run.
+    """
+    ranked = sorted((capture for capture in captures if capture.rank is not None), key=run_order)
+    unranked = [[capture] for capture in sorted(captures, key=run_order) if capture.rank is None]
+    of_rank: dict[int | None, list[CaptureInput]] = defaultdict(list)
+    for capture in ranked:
+        of_rank[capture.rank].append(capture)
+    if len(set(map(len, of_rank.values()))) > 1 and all(capture.started_ns is not None for capture in ranked):
+        return [*_by_time(ranked), *unranked]
+    rounds = zip_longest(*of_rank.values())
+    return [*([capture for capture in found if capture is not None] for found in rounds), *unranked]
+
+
+def _by_time(captures: Sequence[CaptureInput]) -> list[list[CaptureInput]]:
+    """Joins neighbours in time, those with the shortest pause first, unless a rank would be in a run twice."""
+    ordered = sorted(captures, key=_began)
+    home = [[capture] for capture in ordered]
+    """The run of each capture."""
+    for place in sorted(range(1, len(ordered)), key=lambda place: _began(ordered[place]) - _began(ordered[place - 1])):
+        before, after = home[place - 1], home[place]
+        if {capture.rank for capture in before}.isdisjoint(capture.rank for capture in after):
+            before += after
+            home[place : place + len(after)] = [before] * len(after)
+    return [run for place, run in enumerate(home) if place == 0 or run is not home[place - 1]]
+
+
+def _began(capture: CaptureInput) -> int:
+    return capture.started_ns or 0
 
 
 def _with_ranks(captures: Sequence[CaptureInput]) -> list[CaptureInput]:

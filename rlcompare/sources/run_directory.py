@@ -14,7 +14,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from rlcompare import db, resources
-from rlcompare.errors import InputError
+from rlcompare.errors import InputError, may_pass
 from rlcompare.model.run import (
     METRICS,
     RUN_JSON,
@@ -398,7 +398,8 @@ def _settings(training: TrainingInput, report: Callable[[Finding], None]) -> Map
     try:
         return hydra.read(training.settings) if training.settings else {}
     except InputError as error:
-        report(Finding("warning", "unreadable_settings", f"{error.path.name}: {error.problem}; {error.remedy}"))
+        message = f"{error.path.name}: {error.problem}; {error.remedy}"
+        report(Finding("warning", "unreadable_settings", message, may_pass=may_pass(error)))
         return {}
 
 

@@ -19,7 +19,7 @@ import duckdb
 
 from rlcompare import db, resources
 from rlcompare.db import first_line, quoted
-from rlcompare.errors import InputError
+from rlcompare.errors import InputError, says_it_may_pass
 from rlcompare.model.run import Finding
 from rlcompare.sources.blocks import check_room
 from rlcompare.sources.content import DAMAGED, is_unfinished, journal_of, log_of, refuse_views
@@ -244,7 +244,8 @@ def damaged(path: Path, failures: Sequence[Failure], capture_id: int) -> Finding
     """The finding for a database with at least one unreadable table or failed statement."""
     lost = ", ".join(name for name, _ in failures)
     message = f"{path.name} is damaged ({failures[0][1]}): the readable part is used, without {lost}"
-    return Finding("warning", "damaged_database", message, capture_id)
+    passes = any(says_it_may_pass(reason) for _, reason in failures)
+    return Finding("warning", "damaged_database", message, capture_id, passes)
 
 
 def undecodable(path: Path, texts: int, capture_id: int) -> Finding:

@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from rlcompare import db, temporary
+from rlcompare import capacity, temporary
 from rlcompare.errors import OutputError
 from rlcompare.model.run import RunInput
 from rlcompare.store.engines import Engine
@@ -141,6 +141,8 @@ class _Builder:
         self._rounds = 0
         self._lost = 0
         """How often a pack was unusable."""
+        self._lacking: set[str] = set()
+        """Keys of parts that serve this call only, as they lack a file (``BatchResult.lacking``)."""
 
     @contextmanager
     def packs(self) -> Iterator[None]:
@@ -212,8 +214,9 @@ class _Builder:
         pack = result.batch.target
         self._made.add(pack)
         self._held[pack] = len(made)
+        self._lacking |= {key for key, number in made.items() if number in result.lacking}
         if self._index is not None:
-            self._index.add(pack, made)
+            self._index.add(pack, self._kept(made))
         places |= {key: (pack, number) for key, number in made.items()}
 
     def _finish(
@@ -223,7 +226,7 @@ class _Builder:
         of_jobs = [{number: places[key] for number, key in enumerate(job.keys) if key in places} for job in jobs]
         own = self._own(of_jobs)
         again = []
-        pool = ThreadPoolExecutor(db.cores(), thread_name_prefix="store")
+        pool = ThreadPoolExecutor(capacity.cores(), thread_name_prefix="store")
         try:
             made = []
             for job, of_job in zip(jobs, of_jobs, strict=True):
@@ -258,13 +261,21 @@ class _Builder:
     def _make_one(self, job: _Job, parts: RunParts, own: frozenset[Path]) -> None:
         if self._cancelled():
             raise Cancelled
-        may_pass = any(failure.may_pass for failure in parts.failures.values())
+        may_pass = any(failure.may_pass for failure in parts.failures.values()) or not self._lacking.isdisjoint(
+            job.keys
+        )
         target = incomplete(job.target) if self._index is not None and may_pass else job.target
         with writing(target, self._remedy):
-            make_store(parts, target, keep_events=self._keep_events, threads=1, own=own)
+            is_whole = make_store(parts, target, keep_events=self._keep_events, threads=1, own=own)
+            if self._index is not None and not is_whole and target == job.target:
+                target = target.replace(incomplete(target))
         if self._index is not None:
-            self._index.add(target, {job.keys[number]: number for number in parts.places})
+            self._index.add(target, self._kept({job.keys[number]: number for number in parts.places}))
         self.stores[job.target] = target
+
+    def _kept(self, made: Mapping[str, int]) -> dict[str, int]:
+        """The parts that later calls may use."""
+        return {key: number for key, number in made.items() if key not in self._lacking}
 
 
 def _of_job(job: _Job, failures: Mapping[str, Failure]) -> dict[int, Failure]:

@@ -6,7 +6,6 @@ capture is a failure of that capture only; the others are used.
 
 from __future__ import annotations
 
-import errno
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
@@ -14,7 +13,7 @@ from functools import cache, partial
 import duckdb
 
 from rlcompare import db, resources
-from rlcompare.errors import NO_ROOM, InputError, InstallationError, OutputError
+from rlcompare.errors import NO_ROOM, InputError, InstallationError, OutputError, may_pass
 from rlcompare.model.run import Finding
 from rlcompare.secret import redacted
 from rlcompare.sources import exports
@@ -66,10 +65,10 @@ def make_batch(batch: Batch, *, threads: int, done: Done) -> Iterator[BatchResul
     worth = max(1, min(threads, sum(weights) // BYTES_PER_THREAD))
     try:
         with new_store(batch.target, keep_events=batch.keep_events, threads=worth, memory_bytes=memory) as con:
-            failures = fill(con, batch.parts, done)
+            failures, lacking = fill(con, batch.parts, done)
             if len(failures) == len(batch.parts):
                 raise _NothingMadeError(failures)
-        yield BatchResult(batch, tuple(failures))
+        yield BatchResult(batch, tuple(failures), lacking)
     except _NothingMadeError as error:
         yield BatchResult(batch, error.failures)
     except _BatchError as error:
@@ -80,8 +79,12 @@ def make_batch(batch: Batch, *, threads: int, done: Done) -> Iterator[BatchResul
                 yield from make_batch(piece, threads=threads, done=done)
 
 
-def fill(con: duckdb.DuckDBPyConnection, parts: Sequence[Part], done: Done) -> list[Failure]:
-    """Read captures into the attached store; those that cannot be read leave no rows."""
+def fill(con: duckdb.DuckDBPyConnection, parts: Sequence[Part], done: Done) -> tuple[list[Failure], frozenset[int]]:
+    """Read captures into the attached store; those that cannot be read leave no rows.
+
+    Returns:
+        The failures, and ``BatchResult.lacking``.
+    """
     reader = _Reader(con, parts, done)
     reader.read()
     if reader.readable:
@@ -91,7 +94,7 @@ def fill(con: duckdb.DuckDBPyConnection, parts: Sequence[Part], done: Done) -> l
             if not _is_of_capture(error):
                 raise
             raise _BatchError from error
-    return reader.failures
+    return reader.failures, reader.lacking
 
 
 class _Reader:
@@ -103,6 +106,11 @@ class _Reader:
         self._said: dict[int, list[Finding]] = {part.number: [] for part in parts}
         self.readable = {part.number: part for part in parts}
         self.failures: list[Failure] = []
+
+    @property
+    def lacking(self) -> frozenset[int]:
+        """The captures of which the system refused a file."""
+        return frozenset(n for n in self.readable if any(finding.may_pass for finding in self._said[n]))
 
     def read(self) -> None:
         """Fill the stage and event tables."""
@@ -246,17 +254,14 @@ def failure_of(part: Part, error: BaseException, said: Sequence[Finding] = ()) -
     """The failure to report for a capture; all errors become failures here."""
     if isinstance(error, InputError):
         is_empty = isinstance(error, EmptyCaptureError)
-        may_pass = _may_pass(error.__cause__)
-        return Failure(part, error.path, error.problem, error.remedy, tuple(said), is_empty, may_pass)
+        return Failure(part, error.path, error.problem, error.remedy, tuple(said), is_empty, may_pass(error))
+    if isinstance(error, MemoryError):
+        problem, remedy = "there was not enough memory to read it", "Free some memory and try again"
+        return Failure(part, part.capture.path, problem, remedy, tuple(said), may_pass=True)
     lines = str(error).strip().splitlines() or [""]
     problem = f"it cannot be read ({type(error).__name__}: {lines[0][:200]})"
     remedy = "Copy it again, or parse or collect it again"
-    return Failure(part, part.capture.path, problem, remedy, tuple(said), may_pass=_may_pass(error))
-
-
-def _may_pass(error: BaseException | None) -> bool:
-    """Whether the system refused a file, and not we for its content."""
-    return isinstance(error, OSError) and error.errno not in (None, errno.EFBIG)
+    return Failure(part, part.capture.path, problem, remedy, tuple(said), may_pass=may_pass(error))
 
 
 def _is_of_capture(error: Exception) -> bool:

@@ -108,10 +108,13 @@ class BatchResult:
     Attributes:
         batch: the batch. Its pack exists unless every capture failed.
         failures: the captures that are not in the pack.
+        lacking: numbers of captures in the pack that lack a file, because the system refused it. Reading them again may
+            succeed, so they serve this command only.
     """
 
     batch: Batch
     failures: tuple[Failure, ...] = ()
+    lacking: frozenset[int] = frozenset()
 
     @property
     def made(self) -> tuple[Part, ...]:

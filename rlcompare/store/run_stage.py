@@ -11,7 +11,7 @@ import duckdb
 
 import rlcompare
 from rlcompare import db, resources, temporary
-from rlcompare.errors import InputError
+from rlcompare.errors import InputError, may_pass
 from rlcompare.model.run import Finding, RunInput
 from rlcompare.secret import redacted
 from rlcompare.sources.run_directory import fill_training
@@ -62,7 +62,7 @@ class RunParts:
         return packs
 
 
-def make_store(parts: RunParts, target: Path, *, keep_events: bool, threads: int, own: frozenset[Path]) -> None:
+def make_store(parts: RunParts, target: Path, *, keep_events: bool, threads: int, own: frozenset[Path]) -> bool:
     """Write the store of a run.
 
     Args:
@@ -71,6 +71,9 @@ def make_store(parts: RunParts, target: Path, *, keep_events: bool, threads: int
         keep_events: keep the event tables.
         threads: worker threads of DuckDB.
         own: packs that hold nothing else. If one of them holds all captures of the run, it becomes the store.
+
+    Returns:
+        False if the system refused a file of the metrics or of the settings, so that reading it again may succeed.
 
     Raises:
         InputError: neither a capture nor the metrics of the run could be read. Otherwise findings list what was
@@ -82,7 +85,7 @@ def make_store(parts: RunParts, target: Path, *, keep_events: bool, threads: int
     with opened as con:
         for finding in parts.run.findings:
             insert_finding(con, finding)
-        started = _fill_training(con, parts)
+        started, is_whole = _fill_training(con, parts)
         redact(con, OF_TRAINING)
         for pack, numbers in {} if whole else parts.packs.items():
             _copy(con, pack, numbers, parts.paths)
@@ -92,6 +95,7 @@ def make_store(parts: RunParts, target: Path, *, keep_events: bool, threads: int
         for number in sorted(parts.failures):
             _report(con, parts.run, number, parts.failures[number])
         _write_meta(con, parts, keep_events, started)
+    return is_whole
 
 
 def check_usable(run: RunInput, failures: Mapping[int, Failure]) -> None:
@@ -160,18 +164,24 @@ def _copy(con: duckdb.DuckDBPyConnection, pack: Path, numbers: Mapping[int, int]
         db.detach(con, "pack")
 
 
-def _fill_training(con: duckdb.DuckDBPyConnection, parts: RunParts) -> int | None:
-    """Fills what training wrote. Returns when the run started, as far as that tells it."""
+def _fill_training(con: duckdb.DuckDBPyConnection, parts: RunParts) -> tuple[int | None, bool]:
+    """Fills what training wrote. Returns when the run started, as far as that tells it, and ``make_store``'s result."""
     run = parts.run
-    if run.training is None:
-        return None
+    said: list[Finding] = []
+    started = None
+
+    def report(finding: Finding) -> None:
+        said.append(finding)
+        insert_finding(con, finding)
+
     try:
-        return fill_training(con, run, run.training, lambda finding: insert_finding(con, finding))
+        if run.training is not None:
+            started = fill_training(con, run, run.training, report)
     except InputError as error:
         if not run.captures or len(parts.failures) == len(run.captures):
             raise
-        insert_finding(con, Finding("warning", "unreadable_metrics", str(error)))
-        return None
+        report(Finding("warning", "unreadable_metrics", str(error), may_pass=may_pass(error)))
+    return started, not any(finding.may_pass for finding in said)
 
 
 def _report(con: duckdb.DuckDBPyConnection, run: RunInput, number: int, failure: Failure) -> None:

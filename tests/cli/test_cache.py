@@ -15,13 +15,13 @@ from contextlib import closing
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import duckdb
 import pytest
 
 from rlcompare.errors import InputError, UsageError
-from rlcompare.model.run import CaptureInput
+from rlcompare.model.run import CaptureInput, Finding, MetricsInput
 from rlcompare.sources.detect import find_runs
 from rlcompare.sources.registry import find as find_source
 from rlcompare.store import fingerprint
@@ -30,6 +30,7 @@ from rlcompare.store.engines.local import LocalEngine
 from rlcompare.store.new_file import Cancelled
 from rlcompare.store.parts import Batch, BatchResult, Part
 from rlcompare.store.run_stage import RunParts, make_store
+from tests.run_directories import write_metrics
 from tests.stores import rows
 
 from .conftest import Command, snapshot
@@ -70,9 +71,9 @@ def builds(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The names of the runs whose stores are built."""
     names: list[str] = []
 
-    def count(parts: RunParts, target: Path, **options: Any) -> None:
-        make_store(parts, target, **options)
+    def count(parts: RunParts, target: Path, **options: Any) -> bool:
         names.append(parts.run.name)
+        return make_store(parts, target, **options)
 
     monkeypatch.setattr("rlcompare.store.build.make_store", count)
     return names
@@ -189,6 +190,46 @@ class TestKeys:
         assert cached_stores(runs, directory=tmp_path) == [whole]
         assert builds == ["new"] * 3
         assert {entry.path for entry in cache_entries(tmp_path)} == {whole, *stores[0]}
+
+    @pytest.mark.slow
+    def test_a_rank_of_which_a_file_could_not_be_read_by_accident_is_read_again(
+        self, samples: Path, tmp_path: Path, builds: list[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def without_file(con: Any, capture: CaptureInput, number: int, report: Any) -> None:
+            find_source(capture.source).fill(con, capture, number, report)
+            report(Finding("warning", "unreadable_file", "analysis.db was left out", number, capture.rank == 1))
+
+        runs = find_runs(samples / "new")
+        flaky = partial(replace, fill=without_file, fill_together=None)
+        with monkeypatch.context() as patch:
+            patch.setattr("rlcompare.store.capture_stage.find", lambda name: flaky(find_source(name)))
+            (lacking,) = cached_stores(runs, directory=tmp_path)
+        assert rows(lacking, "SELECT rank FROM capture ORDER BY rank") == [(0,), (1,)]
+        (whole,) = cached_stores(runs, directory=tmp_path)
+        left_out = "SELECT capture FROM finding WHERE key = 'unreadable_file' ORDER BY ALL"
+        assert rows(lacking, left_out) == [(0,), (1,)]
+        assert rows(whole, left_out) == [(0,)], "rank 0 was read once"
+        assert cached_stores(runs, directory=tmp_path) == [whole]
+        assert builds == ["new"] * 2
+
+    @pytest.mark.slow
+    def test_metrics_that_could_not_be_read_by_accident_are_read_again(
+        self, samples: Path, tmp_path: Path, builds: list[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        shutil.copytree(samples / "new", tmp_path / "new")
+        write_metrics(tmp_path / "new" / "metrics.jsonl")
+        runs = find_runs(tmp_path / "new")
+
+        def disk_error(source: MetricsInput) -> NoReturn:
+            raise InputError(source.files[0], "Input/output error", "Check it") from OSError(errno.EIO, "")
+
+        with monkeypatch.context() as patch:
+            patch.setattr("rlcompare.sources.metrics.load.read_metrics", disk_error)
+            (lacking,) = cached_stores(runs, directory=tmp_path / "cache")
+        (whole,) = cached_stores(runs, directory=tmp_path / "cache")
+        assert [rows(store, "SELECT count(*) > 0 FROM metric") for store in (lacking, whole)] == [[(False,)], [(True,)]]
+        assert cached_stores(runs, directory=tmp_path / "cache") == [whole]
+        assert builds == ["new"] * 2
 
     @pytest.mark.slow
     def test_selection_counts(self, samples: Path, tmp_path: Path, builds: list[str]) -> None:

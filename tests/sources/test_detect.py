@@ -210,6 +210,19 @@ class TestManyRanks:
         starts = sorted(tuple(capture.started_ns for capture in run.captures) for run in runs)
         assert starts == [(1_000 * 10**9, 1_000 * 10**9), (2_000 * 10**9, 2_000 * 10**9)]
 
+    def test_launches_are_not_mixed_where_one_lacks_a_rank(self, tmp_path: Path) -> None:
+        """Each launch starts its ranks within seconds; of the first, rank 2 is missing."""
+        launches = {0: (1_000, 1_003, None), 1: (2_001, 2_002, 2_000), 2: (3_000, 3_001, 3_002)}
+        for starts in launches.values():
+            for rank, start in enumerate(starts):
+                if start is not None:
+                    make_profile(tmp_path / f"h_{rank}_{start}_ascend_pt", rank, started_ns=start * 10**9)
+
+        runs = find_runs(tmp_path)
+
+        found = sorted([capture.started_ns // 10**9 for capture in run.captures] for run in runs)  # type: ignore[operator]
+        assert found == [[1_000, 1_003], [2_001, 2_002, 2_000], [3_000, 3_001, 3_002]]
+
     def test_captures_without_a_rank_are_runs(self, tmp_path: Path) -> None:
         for name in ("a", "b"):
             make_database(tmp_path / name / "ascend_pytorch_profiler.db")

@@ -319,10 +319,10 @@ def test_a_pack_with_captures_of_two_runs_never_becomes_a_store(
     for database in (tmp_path / "other").rglob("*.db"):
         os.utime(database)
 
-    def end(parts: RunParts, *given: object, **options: Any) -> None:
+    def end(parts: RunParts, *given: object, **options: Any) -> bool:
         if parts.run.name == "other":
             raise Stopped
-        make_store(parts, *given, **options)  # type: ignore[arg-type]
+        return make_store(parts, *given, **options)  # type: ignore[arg-type]
 
     with monkeypatch.context() as patched, pytest.raises(Stopped):
         patched.setattr("rlcompare.store.build.make_store", end)

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import errno
+import os
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import duckdb
 import pytest
 
 from rlcompare import db, locking, resources
+from rlcompare.errors import InputError, may_pass
+from rlcompare.sources.sqlite_input import tables_of
 
 
 @pytest.mark.parametrize(("number", "locked"), [(errno.ENOSYS, None), (errno.ENOLCK, None), (errno.EACCES, False)])
@@ -29,6 +34,46 @@ def test_a_path_that_is_called_quota_is_no_full_disk(tmp_path: Path) -> None:
     with duckdb.connect() as con, pytest.raises(duckdb.Error) as found:
         db.run(con, f"FROM read_json({db.quoted(path)})")
     assert not isinstance(found.value, db.WriteError)
+
+
+class TestMayPass:
+    """Whether an input is read again the next time."""
+
+    def test_a_database_that_another_process_locks(self, tmp_path: Path) -> None:
+        path = tmp_path / "profile.db"
+        with closing(sqlite3.connect(path)) as writer:
+            writer.execute("CREATE TABLE t (a)")
+            writer.commit()
+            writer.execute("BEGIN EXCLUSIVE")
+            with pytest.raises(InputError) as found:
+                tables_of(path, path)
+        assert may_pass(found.value)
+
+    @pytest.mark.parametrize("code", [errno.EIO, errno.ESTALE, errno.EACCES])
+    def test_what_duckdb_quotes_of_the_system(self, code: int) -> None:
+        assert may_pass(duckdb.IOException(f'IO Error: Could not read from file "a": {os.strerror(code)}'))
+
+    @pytest.mark.parametrize(
+        ("error", "passes"),
+        [
+            (MemoryError(), True),
+            (OSError(errno.EIO, "Input/output error"), True),
+            (OSError(errno.EFBIG, "it is larger than 64 MiB"), False),
+            (ValueError("no number"), False),
+            (duckdb.InvalidInputException("Invalid unicode"), False),
+            (InputError("locked/it is locked", "it is damaged", "Copy it again"), False),
+        ],
+        ids=str,
+    )
+    def test_errors(self, error: Exception, passes: bool) -> None:
+        assert may_pass(error) is passes
+
+    def test_a_damaged_database(self, tmp_path: Path) -> None:
+        path = tmp_path / "profile.db"
+        path.write_bytes(b"SQLite format 3\0" + b"\1" * 5000)
+        with pytest.raises(InputError) as found:
+            tables_of(path, path)
+        assert not may_pass(found.value)
 
 
 def test_an_acknowledgement_has_its_own_author() -> None:

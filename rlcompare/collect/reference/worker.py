@@ -14,6 +14,7 @@ from typing import Any
 
 import torch
 
+from rlcompare.capacity import cores
 from rlcompare.collect.profiler import StepProfiler, make_profilers
 from rlcompare.collect.reference import distributed
 from rlcompare.collect.reference.config.load import to_dict
@@ -139,7 +140,7 @@ def _share_cores(config: Config, world: World) -> None:
     if world.device.type == "cpu" and "OMP_NUM_THREADS" not in os.environ:
         tiny = config.actor_rollout_ref.model.path == "tiny"
         here = min(world.size, config.trainer.n_gpus_per_node)
-        torch.set_num_threads(1 if tiny else max(1, (os.cpu_count() or 1) // here))
+        torch.set_num_threads(1 if tiny else max(1, cores() // here))
 
 
 def _captures(profiler: StepProfiler) -> list[dict[str, Any]]:

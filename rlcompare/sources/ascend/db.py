@@ -18,7 +18,7 @@ import duckdb
 
 from rlcompare import db, resources, temporary
 from rlcompare.db import first_line
-from rlcompare.errors import InputError
+from rlcompare.errors import InputError, may_pass
 from rlcompare.model.run import CaptureInput, Finding
 from rlcompare.sources.ascend.communication_group import load_groups
 from rlcompare.sources.ascend.merge import NUMBER, Layout, UnmergeableError, layout_of, merge
@@ -191,7 +191,8 @@ def read_analysis(
         bind(con, SOURCE, copy, tables_of(path, copy) & set(ANALYSIS_TABLES), scratch, ANALYSIS_TABLES)
         con.execute(resources.sql("sources/ascend_db/analysis"))
     except (InputError, *UNREADABLE) as error:
-        report(Finding("warning", "unreadable_file", f"{path.name} was left out: {first_line(error)}", capture_id))
+        message = f"{path.name} was left out: {first_line(error)}"
+        report(Finding("warning", "unreadable_file", message, capture_id, may_pass(error)))
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from pathlib import Path
 import duckdb
 
 from rlcompare import db, resources, temporary
-from rlcompare.errors import NO_ROOM, InputError
+from rlcompare.errors import NO_ROOM, InputError, may_pass
 from rlcompare.model.run import CaptureInput, Finding
 from rlcompare.sources import text_repair, trace_slice
 from rlcompare.sources.ascend.communication_group import load_groups
@@ -125,11 +125,12 @@ class _Reader:
         """Reads one file: repaired if it is damaged, or an empty one in its place."""
         path = self.capture.files.get(part)
         if path is not None:
-            problem = self._try_to_read(part, path)
+            problem, passes = self._try_to_read(part, path)
             if problem is None:
                 return
             self.failed.add(part)
-            self._say("unreadable_file", part, f"{problem}; {FILES[part].tells} are not read from it", "copy it again")
+            what = f"{problem}; {FILES[part].tells} are not read from it"
+            self._say("unreadable_file", part, what, "copy it again", passes=passes)
         self._run(part, self._empty(part))
 
     def read_counters(self) -> None:
@@ -138,8 +139,8 @@ class _Reader:
             db.run(self.con, resources.sql("sources/ascend_text/pmu"))
             self._count_rejects()
 
-    def _try_to_read(self, part: str, path: Path) -> str | None:
-        """Reads one file. Returns the problem as a clause if it cannot be read."""
+    def _try_to_read(self, part: str, path: Path) -> tuple[str | None, bool]:
+        """Reads one file. Returns the problem as a clause if it cannot be read, and whether it may pass."""
         try:
             if part == "trace_view":
                 self._read_trace(part, path)
@@ -148,14 +149,14 @@ class _Reader:
         except db.NOT_THE_INPUT:
             raise
         except InputError as error:
-            return error.problem
+            return error.problem, may_pass(error)
         except OSError as error:
             if error.errno in NO_ROOM:
                 raise
-            return error.strerror or str(error)
+            return error.strerror or str(error), may_pass(error)
         except duckdb.Error as error:
-            return f"it is damaged ({db.first_line(error)})"
-        return None
+            return f"it is damaged ({db.first_line(error)})", may_pass(error)
+        return None, False
 
     def _read_trace(self, part: str, path: Path) -> None:
         events = trace_slice.bare_list(path, self.scratch)
@@ -231,6 +232,6 @@ class _Reader:
         self.con.execute(resources.sql("sources/ascend_text/forget_rejected"))
         return int(rejected)
 
-    def _say(self, key: str, part: str, what: str, remedy: str) -> None:
+    def _say(self, key: str, part: str, what: str, remedy: str, *, passes: bool = False) -> None:
         message = f"{self.capture.files[part].name}: {what}; {remedy} or parse the profile again"
-        self.report(Finding("warning", key, message, self.capture_id))
+        self.report(Finding("warning", key, message, self.capture_id, passes))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 
 from rlcompare import db, resources
-from rlcompare.errors import InputError
+from rlcompare.errors import InputError, may_pass
 from rlcompare.model.run import Finding, MetricsInput
 from rlcompare.sources.metrics import form
 from rlcompare.sources.metrics.printed_config import profiled_steps
@@ -73,7 +73,7 @@ def load_metrics(
     if failures and not read:
         raise failures[0]
     for failure in failures:
-        report(Finding("warning", "unreadable_metrics", str(failure)))
+        report(Finding("warning", "unreadable_metrics", str(failure), may_pass=may_pass(failure)))
     config = next((metrics.config for _, metrics in read if metrics.config), settings or {})
     if profiled is None:
         configured = profiled_steps(config)
@@ -103,7 +103,7 @@ def _load_engines(
     except InputError as error:
         if not read:
             raise
-        report(Finding("warning", "unreadable_metrics", str(error)))
+        report(Finding("warning", "unreadable_metrics", str(error), may_pass=may_pass(error)))
 
 
 def _fill(

@@ -18,7 +18,7 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any
 
-from rlcompare import db, temporary
+from rlcompare import capacity, temporary
 from rlcompare.store.capture_stage import make_batch
 from rlcompare.store.engines import Cancelled as IsCancelled
 from rlcompare.store.engines import Report
@@ -43,14 +43,14 @@ class LocalEngine:
 
     def __init__(self, workers: int | None = None, threads: int | None = None) -> None:
         """``workers`` batches at once, by default one per core; ``threads`` of DuckDB for each."""
-        self.workers = workers or db.cores()
-        self._threads = threads or max(1, db.cores() // self.workers)
+        self.workers = workers or capacity.cores()
+        self._threads = threads or max(1, capacity.cores() // self.workers)
         self._in_process = workers == 1
 
     def make_parts(self, batches: Sequence[Batch], *, report: Report, cancelled: IsCancelled) -> Iterator[BatchResult]:
         """See ``Engine``."""
         workers = min(self.workers, len(batches), _fitting(batches))
-        threads = max(self._threads, db.cores() // workers if not self._in_process else 1)
+        threads = max(self._threads, capacity.cores() // workers if not self._in_process else 1)
         alone = self._in_process or len(batches) < WORTH_PROCESSES or not sys.executable
         kind: type[_Crew] = _Threads if alone else _Processes
         return _collect(kind(batches, workers, threads, report, cancelled), cancelled)
@@ -59,9 +59,7 @@ class LocalEngine:
 def _fitting(batches: Sequence[Batch]) -> int:
     """How many batches fit into memory at once."""
     largest = max(max(map(memory_weight, batch.parts)) for batch in batches)
-    return max(
-        1, int(db.physical_memory_bytes() * _MEMORY_SHARE) // (max(LEAST_MEMORY_BYTES, largest) + _PROCESS_BYTES)
-    )
+    return max(1, int(capacity.memory_bytes() * _MEMORY_SHARE) // (max(LEAST_MEMORY_BYTES, largest) + _PROCESS_BYTES))
 
 
 def _collect(crew: _Crew, cancelled: IsCancelled) -> Iterator[BatchResult]:

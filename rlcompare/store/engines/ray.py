@@ -209,7 +209,7 @@ def _as_asked(result: BatchResult, batch: Batch) -> BatchResult:
         replace(failure, part=parts[failure.part.number], path=_path_asked(failure, parts[failure.part.number]))
         for failure in result.failures
     )
-    return BatchResult(asked, failures)
+    return BatchResult(asked, failures, result.lacking)
 
 
 def _path_asked(failure: Failure, part: Part) -> Path:
@@ -246,4 +246,5 @@ def _blamed(batch: Batch, error: Exception, waiting: deque[Batch], report: Repor
     (part,) = batch.parts
     report(part.capture.path.name)
     problem = f"Ray's workers died over it {RETRIES + 1} times ({type(error).__name__})"
-    yield BatchResult(batch, (Failure(part, part.capture.path, problem, "See Ray's logs for the reason"),))
+    failure = Failure(part, part.capture.path, problem, "See Ray's logs for the reason", may_pass=True)
+    yield BatchResult(batch, (failure,))
