@@ -24,10 +24,14 @@ if TYPE_CHECKING:
 Report = Callable[[int, int, str], None]
 """Takes the number of files done, their total, and the name of the current file."""
 
-# pathlib merges two slashes into one: "s3://bucket" is Path("s3:/bucket"). A single letter is a Windows drive.
+# pathlib merges slashes into one: "s3://bucket" is Path("s3:/bucket"). A single letter is a Windows drive.
 _URL = re.compile(r"([a-z][a-z0-9+.-]+):/+(.+)", re.DOTALL)
 _NOT_READ = frozenset({"FRAMEWORK", "__pycache__", ".git"})
 """Folders of raw data, which rlcompare does not read."""
+_WITHOUT_HOST = frozenset({"file", "local"})
+"""Schemes whose URLs have three slashes."""
+_WITH_BUCKETS = frozenset({"s3", "s3a", "gs", "gcs", "az", "abfs", "abfss", "oss"})
+"""Storages without folders, where the first name is a bucket."""
 _TRANSFERS = 8
 _SQLITE = b"SQLite format 3\0"
 _REMEDY = "Check the URL and its credentials"
@@ -36,7 +40,9 @@ _REMEDY = "Check the URL and its credentials"
 def url_of(path: Path) -> str | None:
     """The URL given as a path on the command line; None for a local path."""
     match = _URL.fullmatch(str(path))
-    return f"{match[1]}://{match[2]}" if match and not os.path.lexists(path) else None
+    if match is None or os.path.lexists(path):
+        return None
+    return f"{match[1]}://{'/' if match[1] in _WITHOUT_HOST else ''}{match[2]}"
 
 
 def copy(url: str, target: Path, report: Report | None = None) -> None:
@@ -107,13 +113,15 @@ def remove(url: str) -> None:
 
 
 def send(local: Path, url: str) -> None:
-    """Copy a file of this machine to a URL.
+    """Copy a file of this machine to a URL. Folders are made, a bucket is not.
 
     Raises:
-        UsageError, InputError: as for ``copy``.
+        UsageError, InputError: as for ``copy``; a bucket that does not exist is an ``InputError``.
     """
     with _reaching(url) as (storage, root):
-        storage.makedirs(root.rsplit("/", 1)[0], exist_ok=True)
+        protocol = storage.protocol
+        if _WITH_BUCKETS.isdisjoint([protocol] if isinstance(protocol, str) else protocol):
+            storage.makedirs(root.rsplit("/", 1)[0], exist_ok=True)
         storage.put_file(str(local), root)
 
 

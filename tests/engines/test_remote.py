@@ -13,7 +13,8 @@ import pytest
 from click.testing import CliRunner
 
 from rlcompare.cli.main import cli, run
-from rlcompare.remote import copy, url_of
+from rlcompare.errors import InputError
+from rlcompare.remote import copy, names_in, send, url_of
 from rlcompare.store import capture_stage
 from rlcompare.store.engines import local
 from rlcompare.store.parts import Batch, BatchResult
@@ -34,6 +35,7 @@ class TestUrls:
         [
             ("s3://bucket/runs/new", "s3://bucket/runs/new"),
             ("gs://bucket/new", "gs://bucket/new"),
+            ("file:///data/new", "file:///data/new"),
             ("runs/new", None),
             ("/runs/s3:new", None),
             ("C:/runs/new", None),
@@ -46,6 +48,23 @@ class TestUrls:
         monkeypatch.chdir(tmp_path)
         Path("s3:/bucket").mkdir(parents=True)
         assert url_of(Path("s3://bucket")) is None
+
+
+class TestSend:
+    def test_a_bucket_is_not_made(self, object_store: str, tmp_path: Path) -> None:
+        (tmp_path / "a").write_text("a")
+        with pytest.raises(InputError, match="bucket"):
+            send(tmp_path / "a", "s3://no-such-bucket/folder/a")
+        assert names_in("s3://no-such-bucket") == []
+        send(tmp_path / "a", f"{object_store}/new-folder/a")
+        assert names_in(f"{object_store}/new-folder") == ["a"]
+
+    def test_to_a_folder_of_this_machine(self, tmp_path: Path) -> None:
+        (tmp_path / "a").write_text("a")
+        url = url_of(Path(f"file://{tmp_path}/new/folder/b"))
+        assert url is not None
+        send(tmp_path / "a", url)
+        assert (tmp_path / "new" / "folder" / "b").read_text() == "a"
 
 
 class TestSides:
