@@ -14,7 +14,7 @@ from typing import Any
 
 import duckdb
 
-from rlcompare import capacity, resources
+from rlcompare import capacity, resources, temporary
 from rlcompare.errors import DamagedStoreError, InputError, UsageError
 
 SQLITE_EXTENSION, POSTGRES_EXTENSION = "sqlite_scanner", "postgres_scanner"
@@ -157,7 +157,7 @@ def connect(
     Args:
         threads: worker threads of this database; several run side by side.
         memory_bytes: memory limit, beyond which tables are written to ``spill``; None: DuckDB's default.
-        spill: a private folder for that.
+        spill: a private folder for that; None: one that DuckDB makes if it needs it (``temporary.spill_folder``).
         sqlite, postgres: whether to load these extensions.
 
     Raises:
@@ -183,9 +183,9 @@ def connect(
         except ImportError as error:
             raise UsageError("PostgreSQL needs a package: pip install 'rlcompare[postgres]'") from error
         _load(con, duckdb_extension_postgres_scanner.__file__, POSTGRES_EXTENSION)
-    if memory_bytes is not None and spill is not None:
+    con.execute(f"SET temp_directory = {quoted(temporary.spill_folder() if spill is None else spill)}")
+    if memory_bytes is not None:
         _limit_memory(con, memory_bytes)
-        con.execute(f"SET temp_directory = {quoted(spill)}")
     return con
 
 

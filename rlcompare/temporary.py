@@ -77,6 +77,16 @@ def folder(prefix: str = PREFIX, parent: Path | None = None) -> tempfile.Tempora
     return tempfile.TemporaryDirectory(prefix=f"{prefix}{owner()}-", dir=parent, ignore_cleanup_errors=True)
 
 
+def spill_folder() -> str:
+    """The name of a folder that DuckDB makes if its memory is not enough, and removes; '' where none can be made.
+
+    By default DuckDB would make ``.tmp`` in the current folder, which may be an input.
+    """
+    with suppress(OutputError):
+        return str(Path(_system_folder(), f"{PREFIX}{owner()}-{uuid.uuid4().hex[:8]}"))
+    return ""
+
+
 def partial_of(target: Path) -> Path:
     """The name of a file until it is complete; never used twice."""
     return target.with_name(f"{hidden(target)}{owner()}-{uuid.uuid4().hex[:8]}.partial")
