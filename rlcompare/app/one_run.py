@@ -87,6 +87,7 @@ def read_one_store(
         run = find_one_run(local, prefer, layout, steps=steps, ranks=ranks)
         directory = stores_folder(cache_dir, no_cache, [local])
         chosen = engine_of(engine, ray_address, mirrors)
+        shared = shared_cache(cache_dir, no_cache)
 
         def read_it() -> Result:
             with (
@@ -97,7 +98,7 @@ def read_one_store(
                     keep_events=keep_events,
                     progress=report,
                     engine=chosen,
-                    shared=shared_cache(cache_dir, no_cache),
+                    shared=shared,
                 ) as (store,),
                 reading(store),
             ):

@@ -148,6 +148,9 @@ def _copy(con: duckdb.DuckDBPyConnection, pack: Path, numbers: Mapping[int, int]
             {"place": place, "number": number, "path": redacted(paths[number])} for place, number in numbers.items()
         ]
         con.execute(resources.sql("store/taken"), db.as_parameter(taken))
+        found = db.run(con, "SELECT count(*) FROM pack.main.capture JOIN taken ON taken.place = capture.capture")
+        if found != [(len(taken),)]:
+            raise UnusablePackError(pack)
         for (table,) in con.execute(resources.sql("store/copied_tables")).fetchall():
             # The table's name comes from our own schema.
             db.run(

@@ -21,6 +21,8 @@ class SharedCache:
 
     def __init__(self, url: str) -> None:
         self.url = url.rstrip("/")
+        self._fetched: set[str] = set()
+        """Names of stores that need not be fetched again: if one is missing since, it was damaged."""
 
     def fetch(self, directory: Path, stores: Sequence[Path], keys: Iterable[str]) -> None:
         """Fetch the available stores and parts of some runs.
@@ -37,13 +39,13 @@ class SharedCache:
         present = set(names_in(self.url))
         index = PartIndex(directory)
         for store in stores:
-            if store.name in present and not store.exists():
+            if store.name in present - self._fetched and not store.exists():
                 self._fetch_store(index, store.name, self._list_of(store.name))
         wanted = set(keys)
         missing = wanted - index.find(wanted).keys()
         for name in sorted(names_in(f"{self.url}/{FOLDER}")) if missing else ():
             store_name = name.removesuffix(LIST)
-            if not name.endswith(LIST) or store_name not in present:
+            if not name.endswith(LIST) or store_name not in present - self._fetched:
                 continue
             listed = self._list_of(store_name)
             if missing & listed.keys():
@@ -68,6 +70,7 @@ class SharedCache:
         return {}
 
     def _fetch_store(self, index: PartIndex, name: str, listed: dict[str, int]) -> None:
+        self._fetched.add(name)
         copy(f"{self.url}/{name}", index.directory / name)
         if listed:
             index.add(index.directory / name, listed)

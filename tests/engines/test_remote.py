@@ -147,6 +147,29 @@ class TestSharedCache:
         assert len(read) == 1
         assert [row["rank"] for row in json.loads(result.stdout)["ranks"]] == [f"rank {rank}" for rank in range(6)]
 
+    def test_a_damaged_store_is_made_and_sent_again(
+        self, ranks: Path, object_store: str, machines: Callable[[str], None], capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        import s3fs
+
+        cache = f"{object_store}-damaged"
+        command = ["show", "-q", "--json", str(ranks / "new"), "--cache-dir", cache]
+        machines("first")
+        assert run(command) == 0
+        made = capsys.readouterr().out
+        storage = s3fs.S3FileSystem()
+        (store,) = (name for name in storage.ls(cache) if name.endswith(".duckdb"))
+        whole = storage.cat_file(store)
+        storage.pipe(store, whole[: len(whole) // 2])
+        machines("second")
+        assert run(command) == 0
+        out, err = capsys.readouterr()
+        assert out == made
+        assert err.count("is damaged and is created again") == 1
+        machines("third")
+        assert run(command) == 0
+        assert capsys.readouterr() == (made, "")
+
     def test_a_cache_that_cannot_be_reached(self, ranks: Path, capsys: pytest.CaptureFixture[str]) -> None:
         assert run(["show", str(ranks / "new"), "--cache-dir", "nothing://bucket/cache"]) == 2
         assert "nothing://bucket/cache: Protocol not known: nothing" in capsys.readouterr().err
