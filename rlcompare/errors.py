@@ -21,10 +21,17 @@ NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 """What the system says when a file cannot grow: never a fault of an input, whatever is being read."""
 
 _PASSING_CODES = (
-    errno.EACCES, errno.EAGAIN, errno.EBUSY, errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EPERM,
-    errno.ESTALE, errno.ETIMEDOUT,
+    errno.EACCES, errno.EAGAIN, errno.EBUSY, errno.ECONNABORTED, errno.ECONNRESET, errno.EHOSTUNREACH, errno.EIO,
+    errno.EMFILE, errno.ENETDOWN, errno.ENETUNREACH, errno.ENFILE, errno.ENODEV, errno.ENOENT, errno.ENOMEM,
+    errno.ENOTCONN, errno.ENXIO, errno.EPERM, errno.ESTALE, errno.ETIMEDOUT,
 )  # fmt: skip
-_PASSING = (" is locked", "disk I/O error", *map(os.strerror, _PASSING_CODES))
+_PASSING = (
+    " is locked",
+    "disk I/O error",
+    "unable to open database file",
+    "No files found that match",
+    *map(os.strerror, _PASSING_CODES),
+)
 """What SQLite and DuckDB quote in their messages if the system refused a file."""
 
 NO_MEMORY = (

@@ -30,8 +30,8 @@ _NOT_READ = frozenset({"FRAMEWORK", "__pycache__", ".git"})
 """Folders of raw data, which rlcompare does not read."""
 _WITHOUT_HOST = frozenset({"file", "local"})
 """Schemes whose URLs have three slashes."""
-_WITH_BUCKETS = frozenset({"s3", "s3a", "gs", "gcs", "az", "abfs", "abfss", "oss"})
-"""Storages without folders, where the first name is a bucket."""
+_WITH_FOLDERS = frozenset({"file", "local", "hdfs", "arrow_hdfs", "webhdfs", "sftp", "ssh", "ftp", "smb", "dbfs"})
+"""Storages in which a folder must be made before a file. Elsewhere, that may make a bucket."""
 _TRANSFERS = 8
 _SQLITE = b"SQLite format 3\0"
 _REMEDY = "Check the URL and its credentials"
@@ -39,7 +39,7 @@ _REMEDY = "Check the URL and its credentials"
 
 def url_of(path: Path) -> str | None:
     """The URL given as a path on the command line; None for a local path."""
-    match = _URL.fullmatch(str(path))
+    match = _URL.fullmatch(path.as_posix())
     if match is None or os.path.lexists(path):
         return None
     return f"{match[1]}://{'/' if match[1] in _WITHOUT_HOST else ''}{match[2]}"
@@ -120,7 +120,7 @@ def send(local: Path, url: str) -> None:
     """
     with _reaching(url) as (storage, root):
         protocol = storage.protocol
-        if _WITH_BUCKETS.isdisjoint([protocol] if isinstance(protocol, str) else protocol):
+        if not _WITH_FOLDERS.isdisjoint([protocol] if isinstance(protocol, str) else protocol):
             storage.makedirs(root.rsplit("/", 1)[0], exist_ok=True)
         storage.put_file(str(local), root)
 

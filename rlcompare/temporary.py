@@ -80,11 +80,18 @@ def folder(prefix: str = PREFIX, parent: Path | None = None) -> tempfile.Tempora
 def spill_folder() -> str:
     """The name of a folder that DuckDB makes if its memory is not enough, and removes; '' where none can be made.
 
-    By default DuckDB would make ``.tmp`` in the current folder, which may be an input.
+    By default DuckDB would make ``.tmp`` in the current folder, which may be an input. The folder around it is private:
+    that of DuckDB would not be.
     """
-    with suppress(OutputError):
-        return str(Path(_system_folder(), f"{PREFIX}{owner()}-{uuid.uuid4().hex[:8]}"))
+    with suppress(OSError, OutputError):
+        return str(Path(_private(os.getpid()).name, uuid.uuid4().hex[:8]))
     return ""
+
+
+@cache
+def _private(pid: int) -> tempfile.TemporaryDirectory[str]:
+    """A folder of this process, until it ends."""
+    return folder()
 
 
 def partial_of(target: Path) -> Path:

@@ -143,7 +143,7 @@ def _compare(
 
     if with_report:
         Thread(target=_load_report).start()
-    return with_sound(runs, directory, compare)
+    return with_sound(runs, directory, compare, shared)
 
 
 def _load_report() -> None:
@@ -187,7 +187,7 @@ def read_runs(
             ):
                 return aside(lambda: read(run_stores(runs, stores, mirrors)))
 
-        return with_sound(runs, directory, read_it)
+        return with_sound(runs, directory, read_it, shared)
 
 
 def _steps(request: Request) -> tuple[tuple[int, ...] | None, tuple[int, ...] | None]:

@@ -104,4 +104,4 @@ def read_one_store(
             ):
                 return read(store)
 
-        return with_sound([run], directory, read_it)
+        return with_sound([run], directory, read_it, shared)

@@ -66,7 +66,9 @@ def shared_cache(chosen: Path | None, no_cache: bool) -> SharedCache | None:
     return None if url is None else SharedCache(url)
 
 
-def with_sound(runs: Sequence[RunInput], directory: Path | None, read: Callable[[], Result]) -> Result:
+def with_sound(
+    runs: Sequence[RunInput], directory: Path | None, read: Callable[[], Result], shared: SharedCache | None = None
+) -> Result:
     """The result of ``read``. If a store in the cache cannot be read, it is removed, and ``read`` is called again.
 
     A store may also be missing: another process removed it, as ``rlcompare cache prune`` does.
@@ -75,6 +77,7 @@ def with_sound(runs: Sequence[RunInput], directory: Path | None, read: Callable[
         runs: the runs that are read. Their files are never removed.
         directory: the cache folder; None: nothing is cached.
         read: opens the stores of the runs and reads them.
+        shared: the cache from which ``read`` fetches stores.
 
     Raises:
         InputError: an input, or a store that the user named, cannot be read; or a store that was just created again.
@@ -92,6 +95,8 @@ def with_sound(runs: Sequence[RunInput], directory: Path | None, read: Callable[
             if error.path.exists():
                 messages.warn(f"{error.path} in the cache is damaged and is created again")
                 error.path.unlink(missing_ok=True)
+                if shared is not None:
+                    shared.distrust(error.path)
                 kept.add(error.path)
             elif missing == _MOST_MISSING:
                 raise

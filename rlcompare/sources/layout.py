@@ -12,7 +12,7 @@ import os
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from itertools import zip_longest
+from itertools import pairwise, zip_longest
 from pathlib import Path
 
 from rlcompare.model.run import CaptureInput
@@ -197,35 +197,45 @@ def _by_child(here: Path, captures: Iterable[CaptureInput]) -> dict[Path, list[C
 def _rounds(captures: Sequence[CaptureInput]) -> list[list[CaptureInput]]:
     """Runs of captures whose ranks repeat. Each capture without a rank is a separate run.
 
-    If all ranks have equally many, their n-th captures, by time, are one run. Otherwise some are missing, and counting
-    would mix two launches: then captures that began at about the same time are one run.
+    Captures that began at about the same time are one run. Where their times do not tell, the n-th captures of all
+    ranks are, by time.
     """
     ranked = sorted((capture for capture in captures if capture.rank is not None), key=run_order)
     unranked = [[capture] for capture in sorted(captures, key=run_order) if capture.rank is None]
     of_rank: dict[int | None, list[CaptureInput]] = defaultdict(list)
     for capture in ranked:
         of_rank[capture.rank].append(capture)
-    if len(set(map(len, of_rank.values()))) > 1 and all(capture.started_ns is not None for capture in ranked):
-        return [*_by_time(ranked), *unranked]
-    rounds = zip_longest(*of_rank.values())
-    return [*([capture for capture in found if capture is not None] for found in rounds), *unranked]
+    launches = _launches(ranked, of_rank.values())
+    if launches is None:
+        rounds = zip_longest(*of_rank.values())
+        launches = [[capture for capture in found if capture is not None] for found in rounds]
+    return [*launches, *unranked]
 
 
-def _by_time(captures: Sequence[CaptureInput]) -> list[list[CaptureInput]]:
-    """Joins neighbours in time, those with the shortest pause first, unless a rank would be in a run twice."""
-    ordered = sorted(captures, key=_began)
-    home = [[capture] for capture in ordered]
-    """The run of each capture."""
-    for place in sorted(range(1, len(ordered)), key=lambda place: _began(ordered[place]) - _began(ordered[place - 1])):
-        before, after = home[place - 1], home[place]
-        if {capture.rank for capture in before}.isdisjoint(capture.rank for capture in after):
-            before += after
-            home[place : place + len(after)] = [before] * len(after)
-    return [run for place, run in enumerate(home) if place == 0 or run is not home[place - 1]]
+def _launches(
+    captures: Sequence[CaptureInput], of_ranks: Iterable[Sequence[CaptureInput]]
+) -> list[list[CaptureInput]] | None:
+    """Captures by launch, as each launch begins all ranks at about the same time; None if times do not tell.
+
+    The pause between two ranks must be at most half of the shortest pause after which a rank begins again: clocks of
+    hosts may differ, and ranks may be profiled one after the other.
+    """
+    if any(capture.started_ns is None for capture in captures):
+        return None
+    again = min((_pause(before, after) for found in of_ranks for before, after in pairwise(found)), default=None)
+    if again is None:
+        return None
+    launches: list[list[CaptureInput]] = []
+    for capture in sorted(captures, key=lambda capture: capture.started_ns or 0):
+        if launches and 2 * _pause(launches[-1][-1], capture) <= again:
+            launches[-1].append(capture)
+        else:
+            launches.append([capture])
+    return launches if all(map(_distinct, launches)) else None
 
 
-def _began(capture: CaptureInput) -> int:
-    return capture.started_ns or 0
+def _pause(before: CaptureInput, after: CaptureInput) -> int:
+    return (after.started_ns or 0) - (before.started_ns or 0)
 
 
 def _with_ranks(captures: Sequence[CaptureInput]) -> list[CaptureInput]:

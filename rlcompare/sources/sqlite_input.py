@@ -198,13 +198,24 @@ def attempt(con: duckdb.DuckDBPyConnection, name: str) -> Failure | None:
     Raises:
         duckdb.Error: the cause is not the database's content: interrupted, or out of memory.
     """
+    failures: list[Failure] = []
+    fetch_or_note(con, name, failures)
+    return failures[0] if failures else None
+
+
+def fetch_or_note(con: duckdb.DuckDBPyConnection, name: str, failures: list[Failure]) -> list[tuple[Any, ...]]:
+    """The rows of one of our SQL files; if it fails, none, and its name and the reason are added to ``failures``.
+
+    Raises:
+        duckdb.Error: as for ``attempt``.
+    """
     try:
-        fetch(con, name)
+        return fetch(con, name)
     except (duckdb.InterruptException, duckdb.OutOfMemoryException, duckdb.FatalException):
         raise
     except UNREADABLE as error:
-        return name.rsplit("/", 1)[1], first_line(error)
-    return None
+        failures.append((name.rsplit("/", 1)[1], first_line(error)))
+        return []
 
 
 def has_undecodable(con: duckdb.DuckDBPyConnection, table: str) -> bool:
@@ -242,7 +253,7 @@ def decode_texts(con: duckdb.DuckDBPyConnection, path: Path, table: str, name: s
 
 def damaged(path: Path, failures: Sequence[Failure], capture_id: int) -> Finding:
     """The finding for a database with at least one unreadable table or failed statement."""
-    lost = ", ".join(name for name, _ in failures)
+    lost = ", ".join(dict.fromkeys(name for name, _ in failures))
     message = f"{path.name} is damaged ({failures[0][1]}): the readable part is used, without {lost}"
     passes = any(says_it_may_pass(reason) for _, reason in failures)
     return Finding("warning", "damaged_database", message, capture_id, passes)

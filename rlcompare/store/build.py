@@ -214,6 +214,7 @@ class _Builder:
         pack = result.batch.target
         self._made.add(pack)
         self._held[pack] = len(made)
+        self._lacking -= made.keys()
         self._lacking |= {key for key, number in made.items() if number in result.lacking}
         if self._index is not None:
             self._index.add(pack, self._kept(made))
@@ -261,14 +262,11 @@ class _Builder:
     def _make_one(self, job: _Job, parts: RunParts, own: frozenset[Path]) -> None:
         if self._cancelled():
             raise Cancelled
-        may_pass = any(failure.may_pass for failure in parts.failures.values()) or not self._lacking.isdisjoint(
-            job.keys
-        )
-        target = incomplete(job.target) if self._index is not None and may_pass else job.target
+        lacking = job.target if self._index is None else incomplete(job.target)
+        may_pass = any(failure.may_pass for failure in parts.failures.values())
+        target = job.target if self._lacking.isdisjoint(job.keys) and not may_pass else lacking
         with writing(target, self._remedy):
-            is_whole = make_store(parts, target, keep_events=self._keep_events, threads=1, own=own)
-            if self._index is not None and not is_whole and target == job.target:
-                target = target.replace(incomplete(target))
+            target = make_store(parts, target, lacking, keep_events=self._keep_events, threads=1, own=own)
         if self._index is not None:
             self._index.add(target, self._kept({job.keys[number]: number for number in parts.places}))
         self.stores[job.target] = target

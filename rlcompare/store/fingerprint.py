@@ -76,6 +76,7 @@ def fingerprint(run: RunInput) -> Fingerprint:
         "captures": [
             [os.path.relpath(capture.path, run.root), key] for capture, key in zip(run.captures, keys, strict=True)
         ],
+        "is_described": run.training is not None and run.training.run is not None,  # the system may refuse a run.json
         "metrics": [[source.form, source.name, source.part] for source in run.training.metrics] if run.training else [],
         "files": [_identity(file) for file in files],
     }

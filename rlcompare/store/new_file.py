@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -29,11 +29,19 @@ class Cancelled(BaseException):
 
 @contextmanager
 def new_store(
-    target: Path, *, keep_events: bool, threads: int, memory_bytes: int = LEAST_MEMORY_BYTES
+    target: Path,
+    *,
+    keep_events: bool,
+    threads: int,
+    memory_bytes: int = LEAST_MEMORY_BYTES,
+    choose: Callable[[], Path] | None = None,
 ) -> Iterator[duckdb.DuckDBPyConnection]:
     """A connection with an empty store attached as ``store``. If nothing fails, the store is moved to ``target``.
 
     Event tables are made in the store, or in memory if events are not kept.
+
+    Args:
+        choose: returns another target in the same folder, when the store is complete.
 
     Raises:
         Cancelled: queries of this process were interrupted, so that rows may be missing.
@@ -51,7 +59,7 @@ def new_store(
             finish(con, partial)
             if db.interruptions() != interruptions:
                 raise Cancelled
-            partial.replace(target)
+            partial.replace(choose() if choose else target)
         finally:
             con.close()
             remove(partial)

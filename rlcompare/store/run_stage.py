@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -62,18 +62,22 @@ class RunParts:
         return packs
 
 
-def make_store(parts: RunParts, target: Path, *, keep_events: bool, threads: int, own: frozenset[Path]) -> bool:
+def make_store(
+    parts: RunParts, target: Path, lacking: Path, *, keep_events: bool, threads: int, own: frozenset[Path]
+) -> Path:
     """Write the store of a run.
 
     Args:
         parts: what it is made of.
         target: the file to make; an existing one is replaced when the new one is complete.
+        lacking: the file to make instead if the system refused a file of the metrics or of the settings, so that
+            reading it again may succeed.
         keep_events: keep the event tables.
         threads: worker threads of DuckDB.
         own: packs that hold nothing else. If one of them holds all captures of the run, it becomes the store.
 
     Returns:
-        False if the system refused a file of the metrics or of the settings, so that reading it again may succeed.
+        The file that was made.
 
     Raises:
         InputError: neither a capture nor the metrics of the run could be read. Otherwise findings list what was
@@ -81,11 +85,20 @@ def make_store(parts: RunParts, target: Path, *, keep_events: bool, threads: int
         UnusablePackError: a pack cannot be read.
     """
     whole = _whole_pack(parts, own)
-    opened = _taken_over(whole, target) if whole else new_store(target, keep_events=keep_events, threads=threads)
+    made = target
+
+    def choose() -> Path:
+        return made
+
+    if whole:
+        opened = _taken_over(whole, target, choose)
+    else:
+        opened = new_store(target, keep_events=keep_events, threads=threads, choose=choose)
     with opened as con:
         for finding in parts.run.findings:
             insert_finding(con, finding)
         started, is_whole = _fill_training(con, parts)
+        made = target if is_whole else lacking
         redact(con, OF_TRAINING)
         for pack, numbers in {} if whole else parts.packs.items():
             _copy(con, pack, numbers, parts.paths)
@@ -95,7 +108,7 @@ def make_store(parts: RunParts, target: Path, *, keep_events: bool, threads: int
         for number in sorted(parts.failures):
             _report(con, parts.run, number, parts.failures[number])
         _write_meta(con, parts, keep_events, started)
-    return is_whole
+    return made
 
 
 def check_usable(run: RunInput, failures: Mapping[int, Failure]) -> None:
@@ -114,8 +127,12 @@ def _whole_pack(parts: RunParts, own: frozenset[Path]) -> Path | None:
 
 
 @contextmanager
-def _taken_over(pack: Path, target: Path) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A connection with the pack attached as ``store``. If nothing fails, the pack becomes the store."""
+def _taken_over(pack: Path, target: Path, choose: Callable[[], Path]) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A connection with the pack attached as ``store``. If nothing fails, the pack becomes the store.
+
+    Args:
+        target, choose: as for ``new_store``.
+    """
     partial = temporary.partial_of(target)
     try:
         pack.replace(partial)
@@ -131,7 +148,7 @@ def _taken_over(pack: Path, target: Path) -> Iterator[duckdb.DuckDBPyConnection]
         con.execute("SET search_path = 'memory.main,store.main'")
         yield con
         finish(con, partial)
-        partial.replace(target)
+        partial.replace(choose())
     finally:
         con.close()
         remove(partial)
@@ -168,7 +185,8 @@ def _copy(con: duckdb.DuckDBPyConnection, pack: Path, numbers: Mapping[int, int]
 
 
 def _fill_training(con: duckdb.DuckDBPyConnection, parts: RunParts) -> tuple[int | None, bool]:
-    """Fills what training wrote. Returns when the run started, as far as that tells it, and ``make_store``'s result."""
+    """Fills what training wrote. Returns when the run started, as far as that tells it, and whether the system
+    refused none of its files."""
     run = parts.run
     said: list[Finding] = []
     started = None

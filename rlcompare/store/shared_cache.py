@@ -21,8 +21,12 @@ class SharedCache:
 
     def __init__(self, url: str) -> None:
         self.url = url.rstrip("/")
-        self._fetched: set[str] = set()
-        """Names of stores that need not be fetched again: if one is missing since, it was damaged."""
+        self._damaged: set[str] = set()
+        """Names of stores that are made and sent again instead of being fetched."""
+
+    def distrust(self, store: Path) -> None:
+        """Do not fetch a store that turned out to be damaged in the cache folder: it may be damaged here, too."""
+        self._damaged.add(store.name)
 
     def fetch(self, directory: Path, stores: Sequence[Path], keys: Iterable[str]) -> None:
         """Fetch the available stores and parts of some runs.
@@ -36,16 +40,16 @@ class SharedCache:
             InputError: the URL cannot be read.
             UsageError: there is no package for the storage.
         """
-        present = set(names_in(self.url))
+        present = set(names_in(self.url)) - self._damaged
         index = PartIndex(directory)
         for store in stores:
-            if store.name in present - self._fetched and not store.exists():
+            if store.name in present and not store.exists():
                 self._fetch_store(index, store.name, self._list_of(store.name))
         wanted = set(keys)
         missing = wanted - index.find(wanted).keys()
         for name in sorted(names_in(f"{self.url}/{FOLDER}")) if missing else ():
             store_name = name.removesuffix(LIST)
-            if not name.endswith(LIST) or store_name not in present - self._fetched:
+            if not name.endswith(LIST) or store_name not in present:
                 continue
             listed = self._list_of(store_name)
             if missing & listed.keys():
@@ -70,7 +74,6 @@ class SharedCache:
         return {}
 
     def _fetch_store(self, index: PartIndex, name: str, listed: dict[str, int]) -> None:
-        self._fetched.add(name)
         copy(f"{self.url}/{name}", index.directory / name)
         if listed:
             index.add(index.directory / name, listed)

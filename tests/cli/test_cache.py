@@ -22,6 +22,7 @@ import pytest
 
 from rlcompare.errors import InputError, UsageError
 from rlcompare.model.run import CaptureInput, Finding, MetricsInput
+from rlcompare.sources import sqlite_input
 from rlcompare.sources.detect import find_runs
 from rlcompare.sources.registry import find as find_source
 from rlcompare.store import fingerprint
@@ -30,7 +31,7 @@ from rlcompare.store.engines.local import LocalEngine
 from rlcompare.store.new_file import Cancelled
 from rlcompare.store.parts import Batch, BatchResult, Part
 from rlcompare.store.run_stage import RunParts, make_store
-from tests.run_directories import write_metrics
+from tests.run_directories import description, write_metrics, write_run
 from tests.stores import rows
 
 from .conftest import Command, snapshot
@@ -71,9 +72,9 @@ def builds(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The names of the runs whose stores are built."""
     names: list[str] = []
 
-    def count(parts: RunParts, target: Path, **options: Any) -> bool:
+    def count(parts: RunParts, *files: Path, **options: Any) -> Path:
         names.append(parts.run.name)
-        return make_store(parts, target, **options)
+        return make_store(parts, *files, **options)
 
     monkeypatch.setattr("rlcompare.store.build.make_store", count)
     return names
@@ -213,6 +214,39 @@ class TestKeys:
         assert builds == ["new"] * 2
 
     @pytest.mark.slow
+    @pytest.mark.parametrize("name", ["metadata", "findings"])
+    def test_a_table_that_could_not_be_read_by_accident_is_read_again(
+        self, samples: Path, tmp_path: Path, builds: list[str], monkeypatch: pytest.MonkeyPatch, name: str
+    ) -> None:
+        fetch = sqlite_input.fetch
+
+        def disk_error(con: duckdb.DuckDBPyConnection, asked: str) -> Any:
+            if asked == f"sources/ascend_db/{name}":
+                raise duckdb.Error("disk I/O error")
+            return fetch(con, asked)
+
+        runs = find_runs(samples / "new")
+        with monkeypatch.context() as patch:
+            patch.setattr(sqlite_input, "fetch", disk_error)
+            (lacking,) = cached_stores(runs, directory=tmp_path)
+        ((message,), *_) = rows(lacking, "SELECT message FROM finding WHERE key = 'damaged_database'")
+        assert message.endswith(f"is damaged (disk I/O error): the readable part is used, without {name}")
+        (whole,) = cached_stores(runs, directory=tmp_path)
+        assert rows(whole, "SELECT message FROM finding WHERE key = 'damaged_database'") == []
+        assert cached_stores(runs, directory=tmp_path) == [whole]
+        assert builds == ["new"] * 2
+
+    def test_a_description_that_could_not_be_read_by_accident_is_read_again(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        write_run(tmp_path / "run", description())
+        with monkeypatch.context() as patch:
+            patch.setattr("rlcompare.sources.run_directory.json_object", lambda path: ({}, "Input/output error"))
+            (refused,) = find_runs(tmp_path / "run")
+        (known,) = find_runs(tmp_path / "run")
+        assert fingerprint.fingerprint(refused).run != fingerprint.fingerprint(known).run
+
+    @pytest.mark.slow
     def test_metrics_that_could_not_be_read_by_accident_are_read_again(
         self, samples: Path, tmp_path: Path, builds: list[str], monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -229,7 +263,7 @@ class TestKeys:
         (whole,) = cached_stores(runs, directory=tmp_path / "cache")
         assert [rows(store, "SELECT count(*) > 0 FROM metric") for store in (lacking, whole)] == [[(False,)], [(True,)]]
         assert cached_stores(runs, directory=tmp_path / "cache") == [whole]
-        assert builds == ["new"] * 2
+        assert builds == ["metrics.jsonl"] * 2
 
     @pytest.mark.slow
     def test_selection_counts(self, samples: Path, tmp_path: Path, builds: list[str]) -> None:

@@ -137,11 +137,3 @@ class TestNodesThatDoNotSeeTheFiles:
     def test_nowhere(self, batch: Batch, tmp_path: Path) -> None:
         with pytest.raises(InputError, match=r"the Ray worker on .* does not see it"):
             ray_engine._localised(batch, {}, tmp_path / "scratch")
-
-    def test_other_files_of_the_same_names(self, batch: Batch, ranks: Path, tmp_path: Path) -> None:
-        for side in ("baseline", "new"):
-            (tmp_path / side).symlink_to(ranks / side)
-        assert ray_engine._localised(batch, {}, tmp_path / "scratch") == batch
-        other = replace(batch.parts[0], size_bytes=batch.parts[0].size_bytes + 1)
-        with pytest.raises(InputError, match=r"the Ray worker on .* sees files of another size there"):
-            ray_engine._localised(replace(batch, parts=(other,)), {}, tmp_path / "scratch")

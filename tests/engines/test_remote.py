@@ -107,16 +107,17 @@ class TestSides:
 
 class TestSharedCache:
     @pytest.fixture(autouse=True)
-    def machines(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
-        """Goes to another machine: one with a cache folder of its own."""
+    def machines(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Path]:
+        """Goes to another machine: one with a cache folder of its own, which is returned."""
 
-        def change(name: str) -> None:
+        def change(name: str) -> Path:
             monkeypatch.setenv("RLCOMPARE_CACHE_DIR", str(tmp_path / name))
+            return tmp_path / name
 
         return change
 
     def test_what_one_machine_read_no_other_reads(
-        self, ranks: Path, object_store: str, machines: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
+        self, ranks: Path, object_store: str, machines: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         cache = f"{object_store}-cache"
         sides = ("-bp", str(ranks / "baseline"), "-d", str(ranks / "new"), "--cache-dir", cache)
@@ -127,7 +128,7 @@ class TestSharedCache:
         assert diff(*sides) == first
 
     def test_one_more_rank_is_read_alone(
-        self, ranks: Path, object_store: str, machines: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
+        self, ranks: Path, object_store: str, machines: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         cache = f"{object_store}-more"
         machines("first")
@@ -148,7 +149,7 @@ class TestSharedCache:
         assert [row["rank"] for row in json.loads(result.stdout)["ranks"]] == [f"rank {rank}" for rank in range(6)]
 
     def test_a_damaged_store_is_made_and_sent_again(
-        self, ranks: Path, object_store: str, machines: Callable[[str], None], capsys: pytest.CaptureFixture[str]
+        self, ranks: Path, object_store: str, machines: Callable[[str], Path], capsys: pytest.CaptureFixture[str]
     ) -> None:
         import s3fs
 
@@ -169,6 +170,29 @@ class TestSharedCache:
         machines("third")
         assert run(command) == 0
         assert capsys.readouterr() == (made, "")
+
+    def test_a_damaged_store_on_both_sides(
+        self,
+        ranks: Path,
+        object_store: str,
+        machines: Callable[[str], Path],
+        capsys: pytest.CaptureFixture[str],
+    ) -> None:
+        """An earlier command fetched it, and ended before it read it."""
+        import s3fs
+
+        cache = f"{object_store}-both"
+        command = ["show", "-q", "--json", str(ranks / "new"), "--cache-dir", cache]
+        folder = machines("first")
+        assert run(command) == 0
+        made = capsys.readouterr().out
+        (store,) = folder.glob("*.duckdb")
+        whole = store.read_bytes()
+        store.write_bytes(whole[: len(whole) // 2])
+        s3fs.S3FileSystem().put_file(str(store), f"{cache}/{store.name}")
+        assert run(command) == 0
+        assert capsys.readouterr().out == made
+        assert len(s3fs.S3FileSystem().cat_file(f"{cache}/{store.name}")) > len(whole) // 2
 
     def test_a_cache_that_cannot_be_reached(self, ranks: Path, capsys: pytest.CaptureFixture[str]) -> None:
         assert run(["show", str(ranks / "new"), "--cache-dir", "nothing://bucket/cache"]) == 2

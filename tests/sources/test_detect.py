@@ -223,6 +223,29 @@ class TestManyRanks:
         found = sorted([capture.started_ns // 10**9 for capture in run.captures] for run in runs)  # type: ignore[operator]
         assert found == [[1_000, 1_003], [2_001, 2_002, 2_000], [3_000, 3_001, 3_002]]
 
+    @pytest.mark.parametrize(
+        ("of_ranks", "runs"),
+        [
+            # As many of each rank, but not of the same launches.
+            ([(1_000, 2_000), (2_001, 3_001)], [[1_000], [2_000, 2_001], [3_001]]),
+            # The clocks of two hosts differ by more than the pause between launches.
+            ([(0, 60, 120), (301, 361)], [[0, 301], [60, 361], [120]]),
+            # The ranks were profiled one after the other.
+            ([(0, 10), (20, 30)], [[0, 20], [10, 30]]),
+        ],
+    )
+    def test_launches_by_time_or_by_number(
+        self, tmp_path: Path, of_ranks: list[tuple[int, ...]], runs: list[list[int]]
+    ) -> None:
+        for rank, starts in enumerate(of_ranks):
+            for start in starts:
+                make_profile(tmp_path / f"h_{rank}_{start}_ascend_pt", rank, started_ns=(10**6 + start) * 10**9)
+
+        found = [
+            [(capture.started_ns or 0) // 10**9 - 10**6 for capture in run.captures] for run in find_runs(tmp_path)
+        ]
+        assert sorted(found) == runs
+
     def test_captures_without_a_rank_are_runs(self, tmp_path: Path) -> None:
         for name in ("a", "b"):
             make_database(tmp_path / name / "ascend_pytorch_profiler.db")

@@ -319,7 +319,7 @@ def test_a_pack_with_captures_of_two_runs_never_becomes_a_store(
     for database in (tmp_path / "other").rglob("*.db"):
         os.utime(database)
 
-    def end(parts: RunParts, *given: object, **options: Any) -> bool:
+    def end(parts: RunParts, *given: object, **options: Any) -> Path:
         if parts.run.name == "other":
             raise Stopped
         return make_store(parts, *given, **options)  # type: ignore[arg-type]

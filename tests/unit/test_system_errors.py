@@ -49,6 +49,14 @@ class TestMayPass:
                 tables_of(path, path)
         assert may_pass(found.value)
 
+    def test_a_file_that_cannot_be_opened(self, tmp_path: Path) -> None:
+        with pytest.raises(InputError) as found:
+            tables_of(tmp_path / "gone.db", tmp_path / "gone.db")
+        assert may_pass(found.value)
+        with duckdb.connect() as con, pytest.raises(duckdb.Error) as failed:
+            con.execute(f"FROM read_csv({db.quoted(tmp_path / 'gone.csv')})")
+        assert may_pass(failed.value)
+
     @pytest.mark.parametrize("code", [errno.EIO, errno.ESTALE, errno.EACCES])
     def test_what_duckdb_quotes_of_the_system(self, code: int) -> None:
         assert may_pass(duckdb.IOException(f'IO Error: Could not read from file "a": {os.strerror(code)}'))

@@ -30,7 +30,7 @@ from rlcompare.sources.sqlite_input import (
     bind,
     damaged,
     decode_texts,
-    fetch,
+    fetch_or_note,
     has_undecodable,
     is_readable_in_place,
     readable_copy,
@@ -68,7 +68,8 @@ def fill(con: duckdb.DuckDBPyConnection, capture: CaptureInput, capture_id: int,
         present = tables_of(capture.files["db"], copy)
         _choose(con, [capture_id], merged=False)
         failures = bind(con, SOURCE, copy, present, Path(scratch))
-        load_groups(con, {capture_id: capture.metadata or _groups_in_database(con).get(capture_id, {})})
+        groups = capture.metadata or _groups_in_database(con, failures).get(capture_id, {})
+        load_groups(con, {capture_id: groups})
         with _queried(con, copy, present, stand_in(SOURCE, Path(scratch))):
             _read(con, capture, capture_id, failures, report)
         con.execute(resources.sql("sources/ascend_db/clear"))
@@ -128,15 +129,18 @@ def _read_merged(
     _choose(con, list(captures), merged=True)
     present = {table for table, _ in layout}
     _expect_none(bind(con, SOURCE, copy, present, scratch))
-    listed = {} if all(capture.metadata for capture in captures.values()) else _groups_in_database(con)
+    failures: list[Failure] = []
+    listed = {} if all(capture.metadata for capture in captures.values()) else _groups_in_database(con, failures)
     load_groups(con, {number: capture.metadata or listed.get(number, {}) for number, capture in captures.items()})
     with _queried(con, copy, present, stand_in(SOURCE, scratch)):
         for name in resources.sql_order("sources/ascend_db"):
             _expect_none(_run(con, name))
         if has_undecodable(con, "text_by_id"):
             raise UnicodeError
-        _insert_environment(con)
-        for number, severity, key, message in fetch(con, "sources/ascend_db/findings"):
+        _insert_environment(con, failures)
+        found = fetch_or_note(con, "sources/ascend_db/findings", failures)
+        _expect_none(failures)
+        for number, severity, key, message in found:
             report(number, Finding(severity, key, f"{captures[number].files['db'].name}: {message}"))
     con.execute(resources.sql("sources/ascend_db/clear"))
     _read_analyses(con, captures, scratch, report)
@@ -188,8 +192,10 @@ def read_analysis(
     try:
         copy = readable_copy(path, scratch)
         _choose(con, [capture_id], merged=False)
-        bind(con, SOURCE, copy, tables_of(path, copy) & set(ANALYSIS_TABLES), scratch, ANALYSIS_TABLES)
+        lost = bind(con, SOURCE, copy, tables_of(path, copy) & set(ANALYSIS_TABLES), scratch, ANALYSIS_TABLES)
         con.execute(resources.sql("sources/ascend_db/analysis"))
+        if lost:
+            report(damaged(path, lost, capture_id))
     except (InputError, *UNREADABLE) as error:
         message = f"{path.name} was left out: {first_line(error)}"
         report(Finding("warning", "unreadable_file", message, capture_id, may_pass(error)))
@@ -218,11 +224,11 @@ def _read(
         if name == "sources/ascend_db/text" and not failed and _has_much_text(con):
             _run(con, "sources/ascend_db/short_text")
         failures += failed
+    _insert_environment(con, failures)
+    found = fetch_or_note(con, "sources/ascend_db/findings", failures)
     if failures:
         report(damaged(path, failures, capture_id))
-    with suppress(*UNREADABLE):  # reported by the finding about the damaged database
-        _insert_environment(con)
-    for _, severity, key, message in _findings(con):
+    for _, severity, key, message in found:
         report(Finding(severity, key, f"{path.name}: {message}", capture_id))
 
 
@@ -254,24 +260,20 @@ def _decode_texts(con: duckdb.DuckDBPyConnection, report: Report, path: Path, ca
     return None
 
 
-def _groups_in_database(con: duckdb.DuckDBPyConnection) -> dict[int, dict[str, object]]:
+def _groups_in_database(con: duckdb.DuckDBPyConnection, failures: list[Failure]) -> dict[int, dict[str, object]]:
     """The communication groups in META_DATA, by capture, for databases without other files."""
     groups: dict[int, dict[str, object]] = {}
-    try:
-        rows = fetch(con, "sources/ascend_db/metadata")
-    except UNREADABLE:
-        return {}
-    for capture, name, value in rows:
+    for capture, name, value in fetch_or_note(con, "sources/ascend_db/metadata", failures):
         if name == "parallel_group_info":
             with suppress(ValueError, RecursionError):
                 groups[capture] = {name: json.loads(value or "{}")}
     return groups
 
 
-def _insert_environment(con: duckdb.DuckDBPyConnection) -> None:
+def _insert_environment(con: duckdb.DuckDBPyConnection, failures: list[Failure]) -> None:
     """Adds data of META_DATA to the table ``env`` if the profile's other files do not have it."""
     rows: dict[int, list[tuple[Any, ...]]] = {}
-    for capture, name, value in fetch(con, "sources/ascend_db/metadata"):
+    for capture, name, value in fetch_or_note(con, "sources/ascend_db/metadata", failures):
         rows.setdefault(capture, []).append((name, value))
     known = set(con.execute("SELECT capture, key FROM env").fetchall())
     found = [
@@ -282,10 +284,3 @@ def _insert_environment(con: duckdb.DuckDBPyConnection) -> None:
     ]
     if found:
         con.execute(resources.sql("store/env"), db.as_parameter(found))
-
-
-def _findings(con: duckdb.DuckDBPyConnection) -> list[tuple[Any, ...]]:
-    try:
-        return fetch(con, "sources/ascend_db/findings")
-    except UNREADABLE:
-        return []  # reported by the finding about the damaged database

@@ -70,10 +70,11 @@ def load_metrics(
             read.append((source, read_metrics(source)))
         except InputError as error:
             failures.append(error)
-    if failures and not read:
-        raise failures[0]
-    for failure in failures:
+    raised = None if read or not failures else next(filter(may_pass, failures), failures[0])
+    for failure in (failure for failure in failures if failure is not raised):
         report(Finding("warning", "unreadable_metrics", str(failure), may_pass=may_pass(failure)))
+    if raised is not None:
+        raise raised
     config = next((metrics.config for _, metrics in read if metrics.config), settings or {})
     if profiled is None:
         configured = profiled_steps(config)

@@ -15,13 +15,12 @@ import duckdb
 from rlcompare import db, resources, temporary
 from rlcompare.model.run import CaptureInput, Finding
 from rlcompare.sources.sqlite_input import (
-    UNREADABLE,
     Failure,
     attempt,
     bind,
     damaged,
     decode_texts,
-    fetch,
+    fetch_or_note,
     has_undecodable,
     readable_copy,
     tables_of,
@@ -64,9 +63,11 @@ def fill(
             if name == "sources/nsys/text" and (failure or has_undecodable(con, "nsys_text")):
                 failure = _decode_texts(con, path, copy, capture_id, report)
             failures += [failure] if failure else []
+        found = fetch_or_note(con, "sources/nsys/findings", failures)
         if failures:
             report(damaged(path, failures, capture_id))
-        _report_findings(con, path, capture_id, report)
+        for severity, key, message in found:
+            report(Finding(severity, key, f"{path.name}: {message}", capture_id))
         db.run(con, resources.sql("sources/nsys/clear"))
 
 
@@ -79,14 +80,3 @@ def _decode_texts(
         return odd
     report(undecodable(path, odd, capture_id))
     return None
-
-
-def _report_findings(
-    con: duckdb.DuckDBPyConnection, path: Path, capture_id: int, report: Callable[[Finding], None]
-) -> None:
-    try:
-        rows = fetch(con, "sources/nsys/findings")
-    except UNREADABLE:
-        return  # reported by the finding about the damaged database
-    for severity, key, message in rows:
-        report(Finding(severity, key, f"{path.name}: {message}", capture_id))

@@ -11,7 +11,7 @@ import os
 import re
 import socket
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,6 @@ from typing import Any
 from rlcompare import __version__, temporary
 from rlcompare.errors import InputError, UsageError
 from rlcompare.remote import copy
-from rlcompare.sources.content import logs_of
 from rlcompare.store.capture_stage import make_batch
 from rlcompare.store.engines import Cancelled as IsCancelled
 from rlcompare.store.engines import Report
@@ -174,7 +173,7 @@ def _localised(batch: Batch, urls: Mapping[Path, str], scratch: Path) -> Batch:
     """The batch with files that are on this node, fetched if necessary.
 
     Raises:
-        InputError: the files are not on this node, or other files lie there, and there is no URL to fetch them from.
+        InputError: a file is not on this node, and there is no URL to fetch it from.
     """
     return replace(batch, parts=tuple(_localised_part(part, urls, scratch) for part in batch.parts))
 
@@ -182,14 +181,13 @@ def _localised(batch: Batch, urls: Mapping[Path, str], scratch: Path) -> Batch:
 def _localised_part(part: Part, urls: Mapping[Path, str], scratch: Path) -> Part:
     files = part.capture.files
     absent = [path for path in files.values() if not path.exists()]
-    if not absent and _size_bytes(files.values()) == part.size_bytes:
+    if not absent:
         return part
     root = next((root for root in urls if all(path.is_relative_to(root) for path in files.values())), None)
     if root is None:
-        seen = "does not see it" if absent else "sees files of another size there"
-        problem = f"the Ray worker on {socket.gethostname()} {seen}"
+        problem = f"the Ray worker on {socket.gethostname()} does not see it"
         remedy = "Put it on storage that all nodes share, or pass it as a URL"
-        raise InputError(absent[0] if absent else part.capture.path, problem, remedy)
+        raise InputError(absent[0], problem, remedy)
     folder = scratch / str(list(urls).index(root))  # files of both sides may have the same path below their roots
     moved = {}
     for name, path in files.items():
@@ -200,11 +198,6 @@ def _localised_part(part: Part, urls: Mapping[Path, str], scratch: Path) -> Part
     place = part.capture.path
     capture = replace(part.capture, files=moved, path=folder / place.relative_to(root) if place != root else folder)
     return replace(part, capture=capture)
-
-
-def _size_bytes(files: Iterable[Path]) -> int:
-    """The total size of files and of their logs, as ``Part.size_bytes``."""
-    return sum(path.stat().st_size for file in set(files) for path in (file, *logs_of(file)))
 
 
 def _as_asked(result: BatchResult, batch: Batch) -> BatchResult:
