@@ -14,7 +14,8 @@ import shlex
 import shutil
 import signal
 import subprocess
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -22,10 +23,12 @@ from typing import Any
 from rlcompare import interrupt, temporary, untrusted
 from rlcompare.errors import ExitCode, InputError, OutputError, UsageError
 from rlcompare.gate.sequential import Look, Odds, looks
+from rlcompare.locking import try_lock
 from rlcompare.model.verdict import GateResult
 from rlcompare.model.words import SIDES, RuleSeverity, SideName, Status
 
 PLAN = "plan.json"
+LOCK = "lock"
 _PATIENCE_SECONDS = 30
 _MOST_RUNS = 10_000
 _RUN = re.compile(r"run\d{1,6}")
@@ -98,9 +101,33 @@ def extend(
         say: receives a line for each run and each look.
 
     Raises:
-        UsageError: the series was begun with another number of runs.
+        UsageError: the series was begun with another number of runs, or another process makes it.
         InputError: the command failed, or wrote nothing.
     """
+    with _alone(request.records):
+        return _extended(request, count, judge, say)
+
+
+@contextmanager
+def _alone(records: Path) -> Iterator[None]:
+    """Keeps other processes from the series: they would take a run that is being made for an unfinished one."""
+    try:
+        records.mkdir(parents=True, exist_ok=True)
+        file = (records / LOCK).open("ab")
+    except OSError as error:
+        raise OutputError(records / LOCK, error.strerror or type(error).__name__, "check its permissions") from error
+    with file:
+        if try_lock(file.fileno()) is False:
+            raise UsageError(f"{records}: another process makes the runs of this series; wait until it has ended")
+        yield
+
+
+def _extended(
+    request: Extension,
+    count: Callable[[SideName], int],
+    judge: Callable[[Odds], GateResult],
+    say: Callable[[str], None],
+) -> GateResult:
     series = _opened(request, count)
     ends = request.ends(series.first)
     turns = _turns(series.first, ends)

@@ -206,10 +206,14 @@ def _has_trace(formats: set[str], extend: int | None, document: Path | None) -> 
 
 
 def _skipping(result: GateResult) -> int:
-    """The exit code for ``git bisect``: a commit at which a metric is only missing is neither good nor bad."""
-    from rlcompare.gate.summary import reasons
-    from rlcompare.model.words import Status
+    """The exit code for ``git bisect``: a commit at which a metric is missing or undecided is neither good nor bad."""
+    from rlcompare.gate.summary import OPEN, reasons
+    from rlcompare.model.words import RuleSeverity, Status
 
+    errors = [verdict for verdict in result.verdicts if verdict.rule.severity == RuleSeverity.ERROR]
+    if result.exit_code == ExitCode.OK and any(verdict.status in OPEN for verdict in errors):
+        messages.say("--bisect: the evidence is inconclusive, whatever the policy makes of it: this commit is skipped")
+        return ExitCode.INCONCLUSIVE
     if reasons(result) != (Status.MISSING,):
         return result.exit_code
     messages.say("--bisect: the gate failed only because a metric is missing, so this commit is skipped")

@@ -30,7 +30,7 @@ from rlcompare.compare.parts import TIMER, WAITING, Basis, Candidate, Part
 from rlcompare.compare.phrases import moved, ms, seconds, short
 from rlcompare.compare.places import batches, mostly
 from rlcompare.compare.timers import MS_PER_S, TELLING, TrainingLog
-from rlcompare.compare.training import BESIDE_TOKENS
+from rlcompare.compare.training import BESIDE_TRAINING
 from rlcompare.metrics import entry, waits
 from rlcompare.model.words import SIDES, SideName
 
@@ -225,7 +225,7 @@ def _explained(log: TrainingLog, part: Part, large: float) -> _Explained:
         scale = (explained + rest) / explained if abs(rest) > error or rest * explained > 0 else 1.0
         scale = min(max(scale, 0.0), part.delta / explained)
         return _Explained({reason: amount * scale for reason, amount in kept.items()}, 0.0, lucky)
-    if rest * part.delta <= 0 or (abs(rest) <= error and part.name not in BESIDE_TOKENS):
+    if rest * part.delta <= 0 or (abs(rest) <= error and part.name not in BESIDE_TRAINING):
         return _Explained(kept, 0.0, lucky, luck)
     left = abs(part.delta - explained)
     return _Explained(kept, max(-left, min(left, rest)), lucky, luck)

@@ -20,11 +20,19 @@ from rlcompare.model.words import SIDES, Health, SideName
 GENERATION = ("generate_sequences", "generate_baseline")
 """Phases whose time per token counts response tokens only; other phases count prompt tokens too."""
 
-BESIDE_TOKENS = ("save_checkpoint", "testing")
-"""Phases whose time does not depend on the step's tokens."""
+BESIDE_TRAINING = ("save_checkpoint", "testing")
+"""Phases that are no part of training."""
 
-TIMES_BESIDE_TOKENS = tuple(prefix + name for name in BESIDE_TOKENS for prefix in ("phase.", "timing_s/"))
-"""Prefixes of the metrics of these times."""
+BESIDE_TOKENS = (
+    *BESIDE_TRAINING, "update_weights", "sync_rollout_weights", "param_sync", "switch_to_trainer", "switch_to_rollout"
+)  # fmt: skip
+"""Phases whose time does not depend on the step's tokens: these, and copies of weights."""
+
+TIMES_BESIDE_TOKENS = (
+    *(prefix + name for name in BESIDE_TOKENS for prefix in ("phase.", "timing_s/")),
+    "timing_s/reshard", "timing_s/start_profile", "timing_s/stop_profile", "perf/sleep_time", "perf/wake_up_time",
+)  # fmt: skip
+"""Prefixes of the metrics of such times."""
 
 TOTAL, RESPONSE = "workload.total_tokens", "workload.response_tokens"
 RESPONSE_LENGTH, PROMPT_LENGTH = "workload.response_length_mean", "workload.prompt_length_mean"

@@ -58,6 +58,8 @@ class Case:
     def verdict(self, odds: Odds) -> Verdict:
         """The verdict, with these probabilities of being wrong."""
         status, said, verified = self._settled or self._judged(odds)
+        if status in (Status.PASS, Status.IMPROVED) and self._lacking:
+            status, said, verified = Status.INCONCLUSIVE, f"{said}; {self._lacking}", False
         delta = self.delta
         return Verdict(self.rule, delta.metric, status, said, delta.baseline, delta.new, delta.unit, verified)
 
@@ -88,6 +90,19 @@ class Case:
             found = f"{expected}, found {text.change(delta)}{values}"
             return Status.NOT_COMPARABLE, f"{found}; the sides must not be compared", False
         return None
+
+    @property
+    def _lacking(self) -> str:
+        """A clause, if half of the new runs or more logged no number for the metric: those may be the bad ones.
+
+        What a profile measures, few runs have by intent.
+        """
+        runs = self.delta.samples.get("new", ())
+        have = len(known(runs))
+        logged = any(one.metric == self.delta.metric and one.side == "new" for one in self.diff.series)
+        if not logged or 2 * have > len(runs):
+            return ""
+        return f"only {have} of {len(runs)} runs of the new side {'has' if have == 1 else 'have'} a value"
 
     @property
     def _is_phase_gone(self) -> bool:
@@ -162,8 +177,8 @@ class Case:
 
     def _change(self, decision: Decision) -> str:
         if self.work is None and max(len(known(self.delta.samples.get(side, ()))) for side in SIDES) < 2:
-            return text.change(self.delta)
-        return text.estimated(decision, self.delta)
+            return text.change(self.delta, self.rule.max_relative)
+        return text.estimated(decision, self.delta, self.rule.max_relative)
 
     def _decision(self, samples: Samples, odds: Odds) -> Decision:
         rule, delta = self.rule, self.delta

@@ -53,16 +53,10 @@ def in_force(rules: Sequence[FileRule], today: date) -> tuple[tuple[Rule, ...], 
     _check(exceptions, standing)
     active = [one for one in exceptions if _left(one, today) >= 0]
     ended = [one for one in exceptions if _left(one, today) < 0]
-    # Without a limit there is nothing that such a rule could turn off but the metric itself.
-    off = [one for one in standing if one.rule.severity == RuleSeverity.OFF and not one.rule.has_limit]
-    taken = tuple(dict.fromkeys(one.rule.metric for one in (*active, *off) if not is_health_rule(one.rule)))
     kept = [one for one in ended if not is_health_rule(one.rule) and not _is_judged(one, standing)]
     notes = [_note(one, today, error=one in kept) for one in exceptions if _left(one, today) <= SOON]
     kept = [replace(one, rule=replace(one.rule, severity=RuleSeverity.ERROR, expires="")) for one in kept]
-    left = [
-        _leaving(one, [metric for metric in taken if _may_share(metric, one.rule.metric)]) for one in (*standing, *kept)
-    ]
-    return tuple(one.rule for one in (*left, *active)), tuple(notes)
+    return tuple(one.rule for one in (*standing, *kept, *active)), tuple(notes)
 
 
 def _leaving(one: FileRule, metrics: Sequence[str]) -> FileRule:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import difflib
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from rlcompare.compare.aggregates import MEASURES, aggregated, is_measure
 from rlcompare.compare.names import is_exact
 from rlcompare.compare.overall import SPEED, headlines
+from rlcompare.gate.health import is_health_rule
 from rlcompare.gate.vocabulary import RANKS, is_known, measures_of, mistyped_for
 from rlcompare.model.diff import METRICS_LEFT_OUT, Delta, Diff
 from rlcompare.model.verdict import HEADLINE, Rule
-from rlcompare.model.words import SIDES, Polarity
+from rlcompare.model.words import SIDES, Polarity, RuleSeverity
 
 
 @dataclass(frozen=True)
@@ -26,7 +28,7 @@ class Match:
         problem: why there is none; empty if there are some, or if others judge them all.
         mistyped: whether the name is likely a typing error, or of a metric that diff.json leaves out: an optional rule
             excuses neither.
-        left: whether there are some, but other rules judge them all (``Rule.except_for``).
+        left: whether there are some, but other rules judge them all, or turn them off.
     """
 
     name: str
@@ -36,19 +38,44 @@ class Match:
     left: bool = False
 
 
-def matched(rule: Rule, diff: Diff) -> Match:
-    """The metrics that a rule judges."""
+def matched(rule: Rule, diff: Diff, rules: Sequence[Rule]) -> Match:
+    """The metrics that a rule judges.
+
+    Args:
+        rules: all of the policy. Exceptions judge their metrics alone, and rules may turn metrics off.
+    """
     name = _resolved(rule.metric, diff)
+    found = _found(rule, name, diff)
+    own = tuple(delta for delta in found if not _is_excepted(rule, delta.metric, diff))
+    for other in rules if own and not rule.expires else ():
+        own = tuple(delta for delta in own if not _takes(other, delta, diff))
+    if own:
+        return Match(name, own)
+    if found or _is_excepted(rule, name, diff):
+        return Match(name, left=True)
+    return _nothing(rule, name, diff)
+
+
+def _found(rule: Rule, name: str, diff: Diff) -> list[Delta]:
+    """The metrics that a rule could judge."""
     found = [delta for delta in diff.overall if _applies(rule, name, delta)]
     if not found and "@" in name:
         found = [delta for delta in aggregated(diff, name) if _applies(rule, name, delta)]
-    others = [_resolved(metric, diff) for metric in rule.except_for]
-    own = tuple(delta for delta in found if not any(fnmatchcase(delta.metric, other) for other in others))
-    if own:
-        return Match(name, own)
-    if found or any(fnmatchcase(name, other) for other in others):
-        return Match(name, left=True)
-    return _nothing(rule, name, diff)
+    return found
+
+
+def _is_excepted(rule: Rule, metric: str, diff: Diff) -> bool:
+    return any(fnmatchcase(metric, _resolved(other, diff)) for other in rule.except_for)
+
+
+def _takes(other: Rule, delta: Delta, diff: Diff) -> bool:
+    """Whether a rule takes a metric from all others: it turns the metric off, or is an exception that judges it."""
+    name = _resolved(other.metric, diff)
+    if is_health_rule(other) or _is_excepted(other, delta.metric, diff):
+        return False
+    if not other.has_limit:  # nothing but the metric itself can be turned off
+        return other.severity == RuleSeverity.OFF and _is_named(name, delta.metric)
+    return bool(other.expires) and any(found.metric == delta.metric for found in _found(other, name, diff))
 
 
 def is_of_headline(rule: Rule) -> bool:
@@ -77,11 +104,16 @@ def _applies(rule: Rule, name: str, delta: Delta) -> bool:
     """Whether a rule applies to a metric; globs skip metrics that they cannot judge."""
     if delta.metric == name:
         return True
-    own_measure = delta.metric.startswith("time.") and "@" in delta.metric  # logged names may have an @: mean@8
-    if not fnmatchcase(delta.metric, name) or (own_measure and "@" not in name):
+    if not _is_named(name, delta.metric):
         return False
     has_direction = delta.polarity != Polarity.NEUTRAL or is_exact(delta.metric)
     return has_direction or rule.min_value is not None or rule.max_value is not None
+
+
+def _is_named(name: str, metric: str) -> bool:
+    """Whether a name or glob means a metric; that of a measure needs an @ itself."""
+    own_measure = metric.startswith("time.") and "@" in metric  # logged names may have an @: mean@8
+    return fnmatchcase(metric, name) and ("@" in name or not own_measure)
 
 
 def _is_one(measure: str, fitting: tuple[str, ...]) -> bool:

@@ -58,7 +58,7 @@ def judge(
     made = iter(in_families([item for item in found if isinstance(item, Case)], odds or Odds()))
     verdicts = tuple(next(made) if isinstance(item, Case) else item for item in found)
     verdicts = verdicts or _nothing_judged(rules, diff, policy)
-    skipped = skipped_rules(rules, verdicts, diff)
+    skipped = skipped_rules(rules, verdicts, diff, policy)
     health = health_verdicts(diff, policy)
     if health and diff.unstable:  # then no change is for the better
         verdicts = tuple(
@@ -76,13 +76,13 @@ def judge(
 
 def _nothing_judged(rules: Sequence[Rule], diff: Diff, policy: Policy) -> tuple[Verdict, ...]:
     """The verdict where every rule was skipped. Then the gate does not pass, unless exceptions turn all off."""
-    found = [(rule, matched(rule, diff)) for rule in rules]
+    found = [(rule, matched(rule, diff, policy.rules)) for rule in rules]
     watching = [rule for rule in policy.rules if is_health_rule(rule) and rule.severity == RuleSeverity.ERROR]
     if not found and watching and not diff.symptoms and not any(one.side == "new" for one in diff.series):
         problem = "expected metrics of training on the new side, found none to judge"
         return (_absent(watching[0], Match(watching[0].metric, (), problem)),)
     off = (rule for rule in policy.rules if rule.expires and rule.severity == RuleSeverity.OFF)
-    excused = any(matched(rule, diff).deltas for rule in off)
+    excused = any(matched(rule, diff, policy.rules).deltas for rule in off)
     if not found or (excused and all(match.left for _, match in found)):
         return ()
     rule, match = min(found, key=lambda item: (item[1].left, item[0].severity != RuleSeverity.ERROR))
@@ -122,13 +122,22 @@ def _cases(
     rule: Rule, diff: Diff, policy: Policy, spreads: Mapping[str, Spread], *, comparable: bool
 ) -> Iterator[Case | Verdict]:
     """The metrics that a rule applies to, or the verdict that there are none."""
-    found = matched(rule, diff)
+    found = matched(rule, diff, policy.rules)
     if found.problem and (found.mistyped or not rule.optional):
         yield _absent(rule, found)
     for delta in (_with_new_phase(delta, diff) for delta in found.deltas):
-        if not (rule.optional and _is_nothing_to_judge(rule, delta)):
-            _refuse_wrong_unit(rule, delta, policy)
-            yield Case(rule, delta, diff, policy, _spread(rule, delta, diff, policy, spreads), comparable)
+        judged: Rule | None = rule
+        if rule.optional and _is_nothing_to_judge(rule, delta):
+            judged = _of_value(rule)
+        if judged is not None:
+            _refuse_wrong_unit(judged, delta, policy)
+            yield Case(judged, delta, diff, policy, _spread(judged, delta, diff, policy, spreads), comparable)
+
+
+def _of_value(rule: Rule) -> Rule | None:
+    """The rule without its limits on the change; None if it has no others."""
+    left = replace(rule, max_relative=None, max_absolute=None, absolute_unit="")
+    return left if left.has_limit else None
 
 
 def _spread(rule: Rule, delta: Delta, diff: Diff, policy: Policy, spreads: Mapping[str, Spread]) -> Spread | None:

@@ -117,7 +117,7 @@ def _of_rule(rule: Rule, policy: Policy, known: _Bench | None, runs: int) -> Ite
     for alone in _single_limits(rule):
         tried = replace(policy, rules=tuple(alone if one == rule else one for one in policy.rules))
         bench = replace(known, policy=tried) if known else _Bench(tried, made_up(tried, alone, runs), {})
-        found = matched(alone, bench.data)
+        found = matched(alone, bench.data, tried.rules)
         if found.problem and (found.mistyped or not rule.optional or known is None):
             yield Trial(rule, found.name, problem=found.problem)
             return

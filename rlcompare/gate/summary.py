@@ -23,10 +23,11 @@ OPEN = (Status.INCONCLUSIVE, Status.NOT_COMPARABLE)
 """Statuses without a decision; ``on_inconclusive`` sets how they are treated."""
 
 
-def skipped_rules(rules: Iterable[Rule], verdicts: Sequence[Verdict], diff: Diff) -> tuple[str, ...]:
+def skipped_rules(rules: Iterable[Rule], verdicts: Sequence[Verdict], diff: Diff, policy: Policy) -> tuple[str, ...]:
     """The metrics of optional rules that had nothing to judge."""
     judged = {verdict.rule for verdict in verdicts}
-    return tuple(dict.fromkeys(rule.metric for rule in rules if rule not in judged and not matched(rule, diff).left))
+    unused = (rule for rule in rules if rule not in judged and not matched(rule, diff, policy.rules).left)
+    return tuple(dict.fromkeys(rule.metric for rule in unused))
 
 
 def summary_of(

@@ -21,7 +21,8 @@ def expected(rule: Rule, delta: Delta) -> str:
     sign = {Polarity.LOWER: "+", Polarity.HIGHER: "-", Polarity.NEUTRAL: "±"}[delta.polarity]
     limits = []
     if rule.max_relative is not None:
-        limits.append(f"{sign}{rule.max_relative * 100:.1f} %")
+        part = rule.max_relative * 100
+        limits.append(f"{sign}{part:.1f} %" if math.isclose(part, round(part, 1)) else f"{sign}{part:.6g} %")
     if rule.max_absolute is not None:
         own = f"{number(rule.max_absolute)} {rule.absolute_unit}"
         limits.append(f"{sign}{own if rule.absolute_unit else quantity(rule.max_absolute, delta.unit)}")
@@ -34,18 +35,20 @@ def expected(rule: Rule, delta: Delta) -> str:
     return " and ".join(parts)
 
 
-def change(delta: Delta) -> str:
+def change(delta: Delta, limit: float | None = None) -> str:
     """The change relative to the baseline; in the metric's unit where the baseline is near zero."""
     if delta.ratio is not None and abs(delta.ratio - 1) <= _LARGEST_PART:
-        return f"{round((delta.ratio - 1) * 100, 1) + 0.0:+,.1f} %"
+        return percent(delta.ratio - 1, limit)
     if delta.delta is None or not math.isfinite(delta.delta):
         return "no known change" if delta.delta is None else "a change that is not finite"
     return f"{'+' if delta.delta >= 0 else ''}{quantity(delta.delta, delta.unit)}"
 
 
-def estimated(decision: Decision, delta: Delta) -> str:
+def estimated(decision: Decision, delta: Delta, limit: float | None = None) -> str:
     """The change as the runs show it."""
-    return _shift(decision.interval.change, delta, relative=decision.relative)
+    if decision.relative:
+        return percent(decision.interval.change, limit)
+    return _shift(decision.interval.change, delta, relative=False)
 
 
 def interval(decision: Decision, delta: Delta) -> str:
@@ -72,10 +75,17 @@ def runs_needed(decision: Decision) -> str:
     return f"about {decision.runs_needed} runs per side would decide"
 
 
-def percent(change: float) -> str:
-    """A relative change with its sign; a large one as a factor."""
+def percent(change: float, limit: float | None = None) -> str:
+    """A relative change with its sign; a large one as a factor.
+
+    Args:
+        limit: what it is compared with: beyond it or not, it does not look like it.
+    """
     if change <= _LARGEST_PART:
-        return f"{round(change * 100, 1) + 0.0:+,.1f} %"
+        shown, other = change * 100, (limit or 0.0) * 100
+        apart = (digits for digits in range(1, 5) if round(abs(shown), digits) != round(other, digits))
+        digits = 1 if limit is None else next(apart, 1)
+        return f"{round(shown, digits) + 0.0:+,.{digits}f} %"
     return f"× {number(change + 1)}" if math.isfinite(change) else "any"
 
 

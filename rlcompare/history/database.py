@@ -18,7 +18,7 @@ from typing import TypeVar
 import duckdb
 
 from rlcompare import db, temporary
-from rlcompare.errors import InputError, OutputError, UsageError
+from rlcompare.errors import InputError, OutputError
 from rlcompare.history.place import Place
 from rlcompare.resources import sql, sql_order
 
@@ -150,7 +150,7 @@ def _create(con: duckdb.DuckDBPyConnection, place: Place) -> None:
             con.execute("INSERT INTO history_meta VALUES ('schema', ?)", [str(SCHEMA_VERSION)])
         con.execute("COMMIT")
     con.execute(f"USE {NAME}.{SCHEMA}")
-    _check_version(con)
+    _check_version(con, place)
 
 
 def _tables(con: duckdb.DuckDBPyConnection) -> set[str]:
@@ -171,7 +171,7 @@ def _check(con: duckdb.DuckDBPyConnection, place: Place) -> None:
         raise _foreign(place)
     _check_columns(con, place)
     con.execute(f"USE {NAME}.{SCHEMA}")
-    _check_version(con)
+    _check_version(con, place)
 
 
 def _check_columns(con: duckdb.DuckDBPyConnection, place: Place) -> None:
@@ -211,14 +211,12 @@ def _foreign(place: Place) -> InputError:
     return InputError(place.shown, "it is not a history of rlcompare", "Name another one with --history")
 
 
-def _check_version(con: duckdb.DuckDBPyConnection) -> None:
+def _check_version(con: duckdb.DuckDBPyConnection, place: Place) -> None:
     row = con.execute("SELECT value FROM history_meta WHERE key = 'schema'").fetchone()
     version = row[0] if row else "unknown"
     if version != str(SCHEMA_VERSION):
-        raise UsageError(
-            f"the history has version {version[:20]}, and this rlcompare reads version {SCHEMA_VERSION}: "
-            "upgrade rlcompare, or name another history with --history"
-        )
+        problem = f"the history has version {version[:20]}, and this rlcompare reads version {SCHEMA_VERSION}"
+        raise InputError(place.shown, problem, "Upgrade rlcompare, or name another history with --history")
 
 
 def _patiently(place: Place, attempt: Callable[[], Result], *, writing: bool) -> Result:

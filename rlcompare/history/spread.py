@@ -39,7 +39,9 @@ def series_of(history: Place, metrics: Sequence[str], environment: str) -> list[
 
 
 def spread_of(series: Series) -> Spread | None:
-    """The spread of a series; None: too few runs, values that are not positive, or a change that is still in doubt.
+    """The spread of a series; None: it is unknown, or a change is still in doubt.
+
+    It is unknown with too few runs, with values that are not positive, and with equal ones: scores move in steps.
 
     It is the standard deviation of the natural logarithm of the metric within stretches of one level. Slow runs count:
     they will come again. Changes of level do not, nor does a jump that is too recent for the search to confirm.
@@ -59,6 +61,8 @@ def spread_of(series: Series) -> Spread | None:
     # A change costs a degree of freedom for its level and one for its place.
     degrees = len(values) - 1 - 2 * (len(parts) - 1)
     if degrees < LEAST_RUNS - 1:
+        return None
+    if all(min(part) == max(part) for part in parts):
         return None
     return Spread(math.sqrt(math.fsum(map(_squares, parts)) / degrees), degrees, f"the history of {len(values)} runs")
 

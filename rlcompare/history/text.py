@@ -70,15 +70,20 @@ def changes_lines(found: Found, runs: Sequence[Run], last: int) -> list[Line]:
     count = sum(change.is_open and change.age <= last for change in found.changes)
     old = sum(change.is_open and change.age > last for change in found.changes)
     more = f" ({old} before the last {last} runs)" if old else ""
+    unusable = [run.status != OK for run in runs]
+    usable = "usable runs" if any(unusable) else "runs"
+    trailing = next((place for place, bad in enumerate(reversed(unusable)) if not bad), len(unusable))
+    if trailing > 1:
+        lines.append(Line(f"none of the latest {trailing} runs is usable: whether they are worse is unknown"))
     if count:
         noun = "change" if count == 1 else "changes"
-        text = f"{count} {noun} for the worse in the last {last} runs{more}; accept with: rlcompare history ack ID"
+        text = f"{count} {noun} for the worse in the last {last} {usable}{more}; accept with: rlcompare history ack ID"
         return [*lines, Line(text, ((0, len(text), "worse"),))]
     few = sum(one.fewest is None for one in found.searched)
     if few == len(found.searched):
         return [*lines, Line("too few runs to search for changes")]
     skipped = f"; {few} of {len(found.searched)} environments not searched" if few else ""
-    return [*lines, Line(f"no unacknowledged change for the worse in the last {last} runs{more}{skipped}")]
+    return [*lines, Line(f"no unacknowledged change for the worse in the last {last} {usable}{more}{skipped}")]
 
 
 def _change_lines(change: Change) -> list[Line]:

@@ -29,8 +29,8 @@ class Rule:
         noise: how much runs are assumed to differ, as a fraction (one standard deviation); None: as the policy says.
         expires: the last day of an exception, as ``2026-12-31``; empty: the rule is none.
         reason: why there is an exception.
-        except_for: metrics, and globs over them, that this rule does not judge: those it names, and those of
-            exceptions, of rules that turn them off, and of rules in a file that extends this rule's.
+        except_for: metrics, and globs over them, that this rule does not judge: those it names, and those of rules in
+            a file that extends this rule's.
     """
 
     metric: str
