@@ -606,3 +606,89 @@ def test_the_headline_has_one_limit_in_ms_and_in_s() -> None:
 def test_a_limit_of_another_kind_is_refused_by_name(unit: str, limit: str, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         gate(delta("m", 1.0, 2.0, unit=unit), Rule("m", max_absolute=1.0, absolute_unit=limit))
+
+
+class TestWhoJudges:
+    """Each metric is judged by some rule: what takes it from the others judges it, or says that it is turned off."""
+
+    EXCEPTION = Rule("timing_s/*", max_relative=5.0, expires="2099-12-31", reason="r", optional=True)
+
+    @pytest.mark.parametrize(
+        "rules",
+        [
+            (replace(EXCEPTION, except_for=("timing_s/gen",)), Rule("timing_s/gen", max_relative=0.05)),
+            (
+                Rule("timing_s/*", severity=RuleSeverity.OFF, except_for=("timing_s/gen",)),
+                Rule("timing_s/gen", max_relative=0.05),
+            ),
+        ],
+    )
+    def test_what_an_exception_leaves_out_others_judge(self, rules: tuple[Rule, ...]) -> None:
+        found = diff(delta("timing_s/gen", 10.0, 20.0, unit="s"), headline="timing_s/step")
+        assert judge(found, policy(*rules)).exit_code == 1
+
+    def test_what_an_exception_cannot_judge_others_do(self) -> None:
+        rules = (Rule("actor/grad_norm", max_relative=0.2), replace(self.EXCEPTION, metric="actor/*"))
+        assert judge(diff(delta("actor/grad_norm", 1.0, 3.0, "neutral", "")), policy(*rules)).exit_code == 1
+        of_step = (Rule("time.step@max", max_relative=0.05), replace(self.EXCEPTION, metric="time.*"))
+        found = diff(delta("time.step", 10.0, 10.0), delta("time.step@max", 10.0, 20.0))
+        assert judge(found, policy(*of_step)).exit_code == 1
+
+    def test_what_it_judges_others_do_not(self) -> None:
+        rules = (Rule("timing_s/gen", max_relative=0.05), self.EXCEPTION)
+        result = judge(diff(delta("timing_s/gen", 10.0, 20.0, unit="s")), policy(*rules))
+        assert [verdict.rule.metric for verdict in result.verdicts] == ["timing_s/*"]
+        assert (result.exit_code, result.skipped) == (0, ())
+
+    def test_what_is_turned_off_nobody_judges(self) -> None:
+        rules = (
+            Rule("timing_s/*", max_relative=0.05),
+            Rule("timing_s/gen", severity=RuleSeverity.OFF),
+            Rule("time.step", max_relative=0.05),
+        )
+        found = diff(delta("timing_s/gen", 10.0, 20.0, unit="s"), delta("time.step", 1.0, 1.0))
+        assert [verdict.metric for verdict in judge(found, policy(*rules)).verdicts] == ["time.step"]
+
+
+def test_an_optional_rule_without_a_baseline_judges_the_value() -> None:
+    rule = Rule("perf/max_memory_reserved_gb", max_relative=0.05, max_value=70.0, optional=True)
+    for new, code in ((79.0, 1), (60.0, 0)):
+        result = gate(delta("perf/max_memory_reserved_gb", None, new, unit=""), rule)
+        assert (len(result.verdicts), result.exit_code) == (1, code)
+
+
+@pytest.mark.parametrize(
+    ("runs", "status"),
+    [((1.0, None, None), "inconclusive"), ((1.0, None), "inconclusive"), ((1.0, 1.0, None), "pass"), ((1.0,), "pass")],
+)
+def test_a_value_that_most_runs_lack_does_not_pass(runs: tuple[float | None, ...], status: str) -> None:
+    score = delta("my/score", 1.0, 1.0, "higher", "", ((1.0,) * 3, runs))
+    logged = Series("my/score", "new", 0, 2, (1, 2), (1.0, 1.0))
+    found = replace(diff(score), series=(logged,))
+    (verdict,) = judge(found, policy(Rule("my/score", min_value=0.9))).verdicts
+    assert verdict.status == status
+    assert ("only 1 of" in verdict.text) == (status == "inconclusive")
+    (profiled,) = judge(diff(score), policy(Rule("my/score", min_value=0.9))).verdicts
+    assert profiled.status == "pass", "what a profile measures, few runs have"
+
+
+@pytest.mark.parametrize("metric", ["timing_s/update_weights", "timing_s/save_checkpoint", "timing_s/reshard"])
+def test_what_does_not_follow_tokens_is_not_judged_per_token(metric: str) -> None:
+    tokens = delta("workload.total_tokens", 100.0, 200.0, "neutral", "")
+    (verdict,) = judge(
+        diff(delta(metric, 5.0, 9.8, unit="s"), tokens), policy(Rule(metric, max_relative=0.05))
+    ).verdicts
+    assert verdict.status == "regressed"
+
+
+@pytest.mark.parametrize(
+    ("limit", "new", "text"),
+    [
+        (0.0025, 100.26, "at most +0.25 %, found +0.3 %"),
+        (0.05, 105.04, "at most +5.0 %, found +5.04 %"),
+        (0.05, 112.0, "at most +5.0 %, found +12.0 %"),
+    ],
+)
+def test_a_change_beyond_its_limit_does_not_look_like_it(limit: float, new: float, text: str) -> None:
+    (verdict,) = gate(delta("time.step", 100.0, new), Rule("time.step", max_relative=limit)).verdicts
+    assert text in verdict.text
