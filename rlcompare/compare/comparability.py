@@ -105,11 +105,9 @@ _CONSEQUENCES = {
     _MODEL: "the models differ",
 }
 
-_OF_HOST = frozenset({
-    "executor", "python", "tool", "torch", "torch_npu", "profiler.profile_memory", "profiler.record_shapes",
-    "profiler.with_modules", "profiler.with_stack",
-})  # fmt: skip
-"""Findings on what changes the host's time for the same calls."""
+_OF_HOST = frozenset({"cann", "driver", "executor", "host", "python", "tool", "torch", "torch_npu"})
+_OF_HOST_BEGIN = ("env.", "profiler.")
+"""Findings on what may change the host's time for the same calls, and how others of them begin."""
 
 
 def have_other_scores(env: Mapping[SideName, Mapping[str, str]]) -> bool:
@@ -182,7 +180,8 @@ def assess(
 
 def is_host_alike(comparability: Comparability) -> bool:
     """Whether nothing is known to differ that changes the host's time for the same calls, but for its CPU."""
-    return all(finding.key not in _OF_HOST for finding in comparability.findings)
+    keys = [finding.key for finding in comparability.findings]
+    return not any(key in _OF_HOST or key.startswith(_OF_HOST_BEGIN) for key in keys)
 
 
 def are_steps_known(comparability: Comparability) -> bool:

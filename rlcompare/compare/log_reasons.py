@@ -298,9 +298,9 @@ def _why(evidence: Evidence, part: Part, rest: float) -> tuple[str, bool]:
     profiled = mostly(part.row, part.delta) if part.name == part.phase else ""  # that of the whole phase
     clauses = [f"{_hidden([part])}{f', {in_steps}' if in_steps else ''}", profiled]
     clauses += [
-        batches(evidence, part.name, part.delta),
+        batches(evidence, part.name, part.baseline, part.new),
         outside or _beside_the_step(evidence.log, part),
-        beside(evidence.log, part, rest),
     ]
+    moved_too, is_reason = beside(evidence.log, part, rest)
     is_number = rare is not None and rare.by_number(part.baseline, part.new) / part.delta >= FITS
-    return "".join(clauses), is_number or any(clauses[1:])
+    return "".join((*clauses, moved_too)), is_number or is_reason or any(clauses[1:])

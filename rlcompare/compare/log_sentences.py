@@ -13,10 +13,11 @@ from rlcompare.model.digits import grouped
 
 
 def _work_text(log: TrainingLog, delta: float) -> tuple[str, str, str]:
-    """By the first of these metrics that changed in the direction of the time."""
+    """By the first of these metrics that changed in the direction of the time, and not by far less than the other."""
     names = ("perf/total_num_tokens", "response_length/mean")
-    along = (name for name in names if name in log.changes and log.changes[name].delta * delta > 0)
-    name = next(along, None)
+    along = {name: log.changes[name] for name in names if name in log.changes and log.changes[name].delta * delta > 0}
+    most = max((abs(change.relative) for change in along.values()), default=0.0)
+    name = next((name for name, change in along.items() if abs(change.relative) >= 0.5 * most), None)
     if name is None:
         return "as the work changed", "workload", ""
     change = log.changes[name]

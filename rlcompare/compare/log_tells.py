@@ -48,6 +48,7 @@ class Beside:
         sum: the metric of all samples together, if this is a mean over them; it must not have changed the other way.
         least: by how much it must have changed, in its unit: what hardly ever happens takes no time.
         moved: by which part of the larger value it must have changed.
+        follows: whether it follows from the time, or is no reason for it by itself.
     """
 
     metrics: tuple[str, ...]
@@ -58,6 +59,7 @@ class Beside:
     sum: str = ""
     least: float = 0.0
     moved: float = MOVED
+    follows: bool = False
 
 
 DEVICES = ("trainer.n_gpus_per_node", "trainer.nnodes")
@@ -137,11 +139,12 @@ _MEMORY = Beside(
     True,
     "with {new} GiB of device memory reserved instead of {baseline}",
     moved=0.2,
+    follows=True,
 )
 
 
 def _mfu(*metrics: str) -> Beside:
-    return Beside(metrics, False, "at an MFU of {new} instead of {baseline}", scales=True)
+    return Beside(metrics, False, "at an MFU of {new} instead of {baseline}", scales=True, follows=True)
 
 
 _BESIDE: Mapping[str, Sequence[Beside]] = {
@@ -212,9 +215,10 @@ WORK_SETTINGS = (_RESPONSES, "data.train_batch", "data.gen_batch", "data.max_res
 _MOST_SETTINGS = 2
 
 
-def beside(log: TrainingLog, part: Part, rest: float) -> str:
-    """What else moved as the phase did, at most two things."""
+def beside(log: TrainingLog, part: Part, rest: float) -> tuple[str, bool]:
+    """What else moved as the phase did, at most two things, and whether one of them is a reason."""
     found = []
+    is_reason = False
     for tell in _tells_of(part):
         known = [(metric, log.changes[metric]) for metric in tell.metrics if metric in log.changes]
         told = next(((metric, change) for metric, change in known if _fits(tell, change, log, part, rest)), None)
@@ -223,10 +227,12 @@ def beside(log: TrainingLog, part: Part, rest: float) -> str:
         metric, change = told
         values = {"metric": metric, "new": amount_text(change.new), "baseline": amount_text(change.baseline)}
         found.append(f", {tell.text.format(**values)}")
+        is_reason = is_reason or (not tell.follows and len(found) <= 2)
     lone = log.lone.get(ACCEPTED)
     if lone and part.phase in (GENERATION, WAITING) and part.name not in NOT_GENERATED:
         found.append(f", with speculative decoding on the {lone} side only, by its log ({ACCEPTED})")
-    return "".join(found[:2])
+        is_reason = is_reason or len(found) <= 2
+    return "".join(found[:2]), is_reason
 
 
 def _fits(tell: Beside, change: Change, log: TrainingLog, part: Part, rest: float) -> bool:

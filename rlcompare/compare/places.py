@@ -86,7 +86,8 @@ def _phases(evidence: Evidence, basis: Basis, rest: Basis, replaced: Sequence[se
             mainly += _reason(evidence, basis, {place: part for place, part in parts.items() if part.kind == COMPUTE})
         mainly += _most_of_all(evidence, _by_name(parts, replaced), delta)
         is_rest = _is_rest(basis, parts)
-        counted = batches(evidence, phase, delta) or ("" if is_rest else _kernels_of(evidence, phase, parts))
+        before, after = (fsum(getattr(part, side) for part in parts.values()) for side in SIDES)
+        counted = batches(evidence, phase, before, after) or ("" if is_rest else _kernels_of(evidence, phase, parts))
         clause, facts = synchronisations(evidence, _of_kind(parts, "idle")) if mainly and main == "idle" else ("", ())
         start = f"{'The rest of phase' if is_rest else 'Phase'} {short(phase)}"
         text = f"{start} {moved(delta)} per step{mainly}{counted}{clause}."
@@ -338,12 +339,15 @@ def mostly(row: Row, delta: float) -> str:
     return f", mostly {most}" if abs(changes[most]) > 0.5 * abs(whole_) and whole_ * delta > 0 else ""
 
 
-def batches(evidence: Evidence, phase: str, delta: float) -> str:
-    """The passes over the batch, where an update makes more or fewer of them."""
+def batches(evidence: Evidence, phase: str, before: float, after: float) -> str:
+    """The passes over the batch, if their number changed by at least half of the factor of the time."""
     batches = evidence.metrics.get("workload.micro_batches")
-    if phase not in ("update_actor", "update_critic") or batches is None or not batches.delta:
+    if phase not in ("update_actor", "update_critic") or batches is None or not (batches.baseline and batches.new):
         return ""
-    if batches.delta * delta <= 0:
+    if before <= 0 or after <= 0:
+        return ""
+    passes, times = log(batches.new / batches.baseline), log(after / before)
+    if passes * times <= 0 or abs(passes) < 0.5 * abs(times):
         return ""
     noun = "micro batch" if batches.new == 1 else "micro batches"
     return f", which has {count(batches.new or 0)} {noun} instead of {count(batches.baseline or 0)}"
