@@ -259,6 +259,8 @@ def _exchanged(evidence: Evidence) -> dict[str, tuple[float, float]]:
         one, others = ([name for name, change in changes.items() if change * way > 0] for way in (sign, -sign))
         if len(one) == 1 and others and not any(all(calls[name]) for name in others):
             multiples = [-changes[name] / changes[one[0]] for name in others]
+            if abs(changes[one[0]]) < 0.5 * max(calls[one[0]]):
+                continue  # most of its calls are on both sides, and may have changed for another reason
             if all(1 <= multiple <= MOST_MULTIPLE and multiple.is_integer() for multiple in multiples):
                 return {name: calls[name] for name in (*one, *others)}
     return {}

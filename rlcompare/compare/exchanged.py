@@ -86,6 +86,8 @@ def _answering(evidence: Evidence, operators: Mapping[str, Mapping[int, Part]], 
         answer = evidence.operator(other)
         if answer is None or other == name or not phases & {part.phase for part in parts.values()}:
             continue
+        if answer.on_both and not _is_for_calls(evidence, other):
+            continue  # it changed for another reason, which would be lost
         multiple = -(answer.new_calls - answer.baseline_calls) / calls
         if 0.99 <= multiple <= MOST_MULTIPLE + 0.01 and abs(multiple - round(multiple)) <= 0.01 * multiple:
             found.add(other)

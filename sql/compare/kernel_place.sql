@@ -8,12 +8,12 @@ WITH place AS (
     SELECT op, exact_phase, exact_host_op, bool_or(side = 'baseline') AS in_baseline, bool_or(side = 'new') AS in_new
     FROM c_kernel_keyed GROUP BY op, exact_phase, exact_host_op
 ), several AS (
-    SELECT op FROM place JOIN c_kernel_match USING (op)
-    WHERE on_both GROUP BY op HAVING bool_or(loose) OR (count(*) > 1 AND (bool_and(in_baseline) OR bool_and(in_new)))
+    SELECT op, bool_and(in_baseline) OR bool_and(in_new) AS same_places FROM place JOIN c_kernel_match USING (op)
+    WHERE on_both GROUP BY op HAVING bool_or(loose) OR (count(*) > 1 AND same_places)
 ), exact AS (
-    SELECT op, input_shapes, input_dtypes, exact_phase, exact_host_op, loose, side, divisor, sum(calls) AS calls, sum(ns) AS ns,
+    SELECT op, input_shapes, input_dtypes, exact_phase, CASE WHEN same_places THEN exact_host_op END AS exact_host_op, loose, side, divisor, sum(calls) AS calls, sum(ns) AS ns,
            sum(busy_ns) AS busy_ns, sum(elements) AS elements, sum_if_known(flop) AS flop
-    FROM c_kernel_keyed WHERE op IN (FROM several) GROUP BY ALL
+    FROM c_kernel_keyed JOIN several USING (op) GROUP BY ALL
 )
 SELECT op AS name, input_shapes, input_dtypes, exact_phase AS phase, exact_host_op AS host_op,
        bool_or(side = 'baseline') AS in_baseline, bool_or(side = 'new') AS in_new,
