@@ -367,7 +367,18 @@ def _where_all_slowed(evidence: Evidence, basis: Basis, amounts: Mapping[int, fl
     before, after = number(row.get("baseline_compute")), number(row.get("new_compute"))
     if not before or not after:
         return None
-    return f"on {member}", times(after / before)
+    return f"on {member}", f"{times(after / before)}{_clock_of(evidence, member, after / before)}"
+
+
+def _clock_of(evidence: Evidence, member: str, factor: float) -> str:
+    """A clause where the AI Core clock of a rank changed by about the factor of its computation."""
+    rows = evidence.sections["counters"].rows
+    row = next((row for row in rows if row["name"] == "aicore_freq" and row.get("member") == member), {})
+    before, after = (number(row.get(side)) for side in SIDES)
+    if not before or not after or abs(after / before - 1) <= LEAST_FACTOR or not _fits(before / after, factor):
+        return ""
+    moved_to = "fell" if after < before else "rose"
+    return f", as its AI Core clock {moved_to} from {grouped(before)} to {grouped(after)} MHz"
 
 
 def _stands_out(change: OperatorChange, baseline: float, delta: float) -> bool:
