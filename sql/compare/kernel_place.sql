@@ -3,7 +3,7 @@
 -- of one side are on the other, too: a place that got another name is not gone. And those whose shapes vary, with their floating-point operations,
 -- where these are known for all of a row: the time of a matrix product follows them, not the elements of its inputs.
 -- Depends on c_kernel_keyed, c_kernel_match, known_mean, side_mean, sum_if_known.
--- Nothing without c_kernel_keyed.
+-- Nothing without c_kernel_keyed, c_kernel_match.
 WITH place AS (
     SELECT op, exact_phase, exact_host_op, bool_or(side = 'baseline') AS in_baseline, bool_or(side = 'new') AS in_new
     FROM c_kernel_keyed GROUP BY op, exact_phase, exact_host_op

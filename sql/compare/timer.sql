@@ -12,9 +12,16 @@ WITH RECURSIVE later(name, place) AS (   -- timers that may follow the step, in 
     SELECT e.side, e.run, e.name, e.role, e.phase, coalesce(l.place, 0) AS place
     FROM c_metric_entry AS e LEFT JOIN later AS l USING (name)
     WHERE e.inside = 'timing_s/step' AND e.kind IN ('part', 'wait') AND e.phase IS NOT NULL
-), beside AS (   -- several versions of the model generate a trajectory, or one before the last: generation does not wait for the step
-    SELECT side, run FROM c_metric WHERE step > 1 AND name IN ('training/off_policy/trajectory_spans/max', 'training/off_policy/trajectory_staleness/max')
-    GROUP BY side, run HAVING avg(value ORDER BY step) FILTER (ends_with(name, 'spans/max')) > 1.5 OR avg(value ORDER BY step) FILTER (ends_with(name, 'staleness/max')) > 0.5
+), off_policy AS (
+    SELECT side, run, avg(value ORDER BY step) FILTER (ends_with(name, 'spans/max')) AS spans,
+           avg(value ORDER BY step) FILTER (ends_with(name, 'staleness/max')) AS staleness
+    FROM c_metric WHERE step > 1 AND name IN ('training/off_policy/trajectory_spans/max', 'training/off_policy/trajectory_staleness/max')
+    GROUP BY side, run
+), beside AS (   -- Several versions of the model generate a trajectory, or one before the last: generation does not wait for the step. A run near
+                 -- the limit goes with the others, or one timer would have two names.
+    SELECT side, run FROM off_policy
+    WHERE spans > 1.5 OR staleness > 0.5
+       OR ((spans > 1.25 OR staleness > 0.25) AND (SELECT bool_or(spans > 1.5 OR staleness > 0.5) FROM off_policy))
 ), room AS (   -- time of the step minus the phases that are always part of it
     SELECT m.side, m.run, m.step,
            max(m.value) FILTER (m.name = 'timing_s/step') + 0.01 - coalesce(sum(m.value ORDER BY enum_code(m.name)) FILTER (t.place = 0), 0) AS seconds,
