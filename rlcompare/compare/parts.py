@@ -13,6 +13,7 @@ from rlcompare.compare.overall import OUTSIDE, PATH
 from rlcompare.compare.phrases import moved
 from rlcompare.compare.rows import number
 from rlcompare.compare.timers import (
+    MS_PER_S,
     OF_ALL_WORKERS,
     OF_WORKERS,
     OUT_OF_WORKERS,
@@ -27,6 +28,10 @@ from rlcompare.model.words import SIDES
 
 WAITING = "wait_for_samples"
 """The phase in which the trainer waits for samples that are generated beside the step."""
+
+ROLLOUT_TIME = "perf/rollout_time"
+WHOLE_ROLLOUT = 0.95
+"""A wait for samples that is at least this part of the rollout's own time holds all of it: nothing runs beside it."""
 
 COMPUTE, TIMER = "compute", "timer"
 """Kinds of parts: kernels (without a device: operators), and phases that training timed."""
@@ -308,7 +313,8 @@ def _timers(evidence: Evidence) -> tuple[Part, ...]:
     """The phases by their wall time, divided as training timed them; with ``OUTSIDE`` they sum to the step."""
     rows = evidence.sections["phases"].rows
     phases = (_part(TIMER, row["name"], row) for row in rows if row.get("kind") == "wall" and row["delta"] is not None)
-    return tuple(_without_hidden([part for phase in phases for part in _divided(evidence, phase)]))
+    parts = [part for phase in phases for part in _divided(evidence, phase)]
+    return tuple(parts if _waits_for_whole_rollouts(evidence.log, parts) else _without_hidden(parts))
 
 
 def _of_slowest_worker(log: TrainingLog, inner: Sequence[InnerTimer]) -> Sequence[InnerTimer]:
@@ -322,6 +328,16 @@ def _of_slowest_worker(log: TrainingLog, inner: Sequence[InnerTimer]) -> Sequenc
         return inner
     whole_ = InnerTimer(rest.name, OF_ALL_WORKERS, mean.baseline + rest.baseline, mean.new + rest.new)
     return [*(timer for timer in inner[:-1] if timer is not mean), whole_]
+
+
+def _waits_for_whole_rollouts(log: TrainingLog, parts: Sequence[Part]) -> bool:
+    """Whether the wait for samples holds all of the rollout, so that nothing runs beside it."""
+    waiting = next((part for part in parts if part.name == WAITING), None)
+    rollout = log.changes.get(ROLLOUT_TIME)
+    if waiting is None or rollout is None:
+        return False
+    pairs = ((waiting.baseline, rollout.baseline), (waiting.new, rollout.new))
+    return all(wait >= WHOLE_ROLLOUT * seconds * MS_PER_S > 0 for wait, seconds in pairs)
 
 
 def _without_hidden(parts: Sequence[Part]) -> Sequence[Part]:
