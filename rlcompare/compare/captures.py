@@ -47,8 +47,13 @@ def captures_found(groups: Sequence[GroupOfCaptures]) -> list[Finding]:
             )
             message = f"The times on the device of captures of {what} were lost, not as many on both sides."
         elif group.baseline != group.new and group.folder:
-            severity = Severity.INFO
-            message = f"{baseline} captures of {what} against {new} per run: those of one rank and step are summed."
+            summed = "those of one rank and step are summed"
+            if group.baseline_each == group.new_each:
+                severity = Severity.INFO
+            else:
+                severity = Severity.CAUTION
+                summed += ", so captures that are missing on one side count as less work"
+            message = f"{baseline} captures of {what} against {new} per run: {summed}."
         else:
             continue
         findings.append(Finding("captures", baseline, new, severity, message))

@@ -106,6 +106,8 @@ class GroupOfCaptures(NamedTuple):
     new_timed: float
     baseline_lost: float
     new_lost: float
+    baseline_each: float | None
+    new_each: float | None
 
 
 class HealthLevel(NamedTuple):
