@@ -66,6 +66,10 @@ MISMATCH = 0.01
 OVERLAPPED = 0.1
 """The same for training's timers: where they overlap, they do not add up to the step. Rounding in logs is less."""
 
+LEAST_OF_PHASE = 0.5
+"""The change of the phase that changed most in the profile, as a multiple of its timer's: else the profile saw but a
+part of it, or another step."""
+
 LEAST_PROFILED, MOST_PROFILED = 0.25, 4.0
 """The change of the profiled step, as a multiple of the headline's, for which the profile can explain the headline."""
 
@@ -236,12 +240,13 @@ def _ranks(evidence: Evidence, time: Delta | None) -> int:
 
 
 def _agree(parts: Sequence[Part], timed: Sequence[Part], change: float) -> bool:
-    """Whether the phase that changed most by training's timers changed in this direction in the account too."""
+    """Whether the phase that changed most by training's timers changed about as much in the account."""
     named = [part for part in timed if part.name != OUTSIDE]
     if not named:
         return True
     most = max(named, key=lambda part: part.delta / change)
-    return total(part for part in parts if part.phase == most.phase) * change > 0
+    profiled = total(part for part in parts if part.phase == most.phase)
+    return LEAST_OF_PHASE <= profiled / most.delta <= 1 / LEAST_OF_PHASE if most.delta else profiled * change > 0
 
 
 def _values(evidence: Evidence) -> tuple[float, float]:
