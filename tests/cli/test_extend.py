@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from rlcompare.cli.main import for_bisect
+from rlcompare.locking import try_lock
 from tests.run_directories import description, write_run
 
 from .conftest import Command
@@ -200,3 +201,15 @@ def test_a_damaged_plan(extend: Extend, change: dict[str, object]) -> None:
     code, _, err = extend(1.5, 0.01, 4)
     assert code == 4
     assert "plan" in err or "baseline-run1.log" in err
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such locks")
+def test_two_processes_make_no_series_together(extend: Extend) -> None:
+    records = Path("ab", "new.extend")
+    records.mkdir(parents=True)
+    with (records / "lock").open("ab") as file:
+        assert try_lock(file.fileno())
+        code, _, err = extend(1.5)
+    assert code == 2
+    assert "another process makes the runs of this series" in err
+    assert runs("new") == runs("baseline") == []
