@@ -157,7 +157,8 @@ def connect(
     Args:
         threads: worker threads of this database; several run side by side.
         memory_bytes: memory limit, beyond which tables are written to ``spill``; None: DuckDB's default.
-        spill: a private folder for that; None: one that DuckDB makes if it needs it (``temporary.spill_folder``).
+        spill: a private folder for that; None: one that is removed with the connection. By default DuckDB would make
+            ``.tmp`` in the current folder, which may be an input.
         sqlite, postgres: whether to load these extensions.
 
     Raises:
@@ -183,7 +184,7 @@ def connect(
         except ImportError as error:
             raise UsageError("PostgreSQL needs a package: pip install 'rlcompare[postgres]'") from error
         _load(con, duckdb_extension_postgres_scanner.__file__, POSTGRES_EXTENSION)
-    con.execute(f"SET temp_directory = {quoted(temporary.spill_folder() if spill is None else spill)}")
+    con.execute(f"SET temp_directory = {quoted(temporary.folder_of(con) if spill is None else spill)}")
     if memory_bytes is not None:
         _limit_memory(con, memory_bytes)
     return con

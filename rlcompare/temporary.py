@@ -17,6 +17,7 @@ import stat
 import tempfile
 import time
 import uuid
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
@@ -77,21 +78,14 @@ def folder(prefix: str = PREFIX, parent: Path | None = None) -> tempfile.Tempora
     return tempfile.TemporaryDirectory(prefix=f"{prefix}{owner()}-", dir=parent, ignore_cleanup_errors=True)
 
 
-def spill_folder() -> str:
-    """The name of a folder that DuckDB makes if its memory is not enough, and removes; '' where none can be made.
-
-    By default DuckDB would make ``.tmp`` in the current folder, which may be an input. The folder around it is private:
-    that of DuckDB would not be.
-    """
-    with suppress(OSError, OutputError):
-        return str(Path(_private(os.getpid()).name, uuid.uuid4().hex[:8]))
-    return ""
-
-
-@cache
-def _private(pid: int) -> tempfile.TemporaryDirectory[str]:
-    """A folder of this process, until it ends."""
-    return folder()
+def folder_of(owner: object) -> str:
+    """A temporary folder that is removed with an object; '' where none can be made."""
+    try:
+        made = folder()
+    except (OSError, OutputError):
+        return ""
+    weakref.finalize(owner, made.cleanup)
+    return made.name
 
 
 def partial_of(target: Path) -> Path:
