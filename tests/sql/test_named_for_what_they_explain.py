@@ -135,9 +135,10 @@ def test_fewer_captures_of_a_step_may_be_lost(tmp_path: Path) -> None:
     assert "captures that are missing on one side count as less work" in finding.message
 
 
-def steps(seed: int, count: int = 40, **given: Callable[[random.Random], float]) -> list[dict[str, float]]:
+def steps(seed: int, given: Mapping[str, Callable[[random.Random], float]]) -> list[dict[str, float]]:
+    """What 40 steps logged."""
     rng = random.Random(seed)
-    return [{name: value(rng) for name, value in given.items()} for _ in range(count)]
+    return [{name: value(rng) for name, value in given.items()} for _ in range(40)]
 
 
 def about(value: float, part: float = 0.005) -> Callable[[random.Random], float]:
@@ -158,7 +159,7 @@ PHASES = ("timing_s/gen", "timing_s/update_actor", "timing_s/old_log_prob")
 def test_what_follows_from_a_time_is_no_reason_for_it(tmp_path: Path) -> None:
     def made(seed: int, update: float) -> list[dict[str, float]]:
         given = dict(zip(PHASES, (about(60), about(update), about(15)), strict=True))
-        found = with_step(steps(seed, **given), *PHASES)
+        found = with_step(steps(seed, given), *PHASES)
         return [{**one, "perf/mfu/actor": 8 / one["timing_s/update_actor"]} for one in found]
 
     small = of_logs(tmp_path, made(1, 20.0), made(2, 22.0))
@@ -171,7 +172,7 @@ def test_what_follows_from_a_time_is_no_reason_for_it(tmp_path: Path) -> None:
 def test_micro_batches_must_be_as_many_more(tmp_path: Path, count: float, named: bool) -> None:
     def made(seed: int, update: float, batches: float) -> list[dict[str, float]]:
         given = dict(zip(PHASES, (about(40), about(update), about(5)), strict=True))
-        return [{**one, "workload.micro_batches": batches} for one in with_step(steps(seed, **given), *PHASES)]
+        return [{**one, "workload.micro_batches": batches} for one in with_step(steps(seed, given), *PHASES)]
 
     said = texts(of_logs(tmp_path, made(1, 30.0, 32.0), made(2, 45.0, count)))
     assert said.startswith("Phase update_actor grew by 15.")
@@ -225,7 +226,7 @@ def test_one_timer_has_one_name_on_both_sides(tmp_path: Path) -> None:
             **dict(zip(PHASES, (about(60), about(20), about(15)), strict=True)),
             "training/off_policy/trajectory_staleness/max": lambda rng: float(rng.random() < stale),
         }
-        return with_step(steps(seed, **given), *PHASES)
+        return with_step(steps(seed, given), *PHASES)
 
     diff = of_logs(tmp_path, made(1, 0.42), made(2, 0.62))
     rows = {row["name"]: (row["baseline"], row["new"]) for row in diff.sections["phases"].rows}
