@@ -413,7 +413,7 @@ class TestBuilding:
 
     @pytest.mark.slow
     def test_a_failure_leaves_nothing(self, samples: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        def fail(parts: RunParts, target: Path, **_options: object) -> None:
+        def fail(parts: RunParts, *_files: Path, **_options: object) -> None:
             raise InputError(parts.run.root, "broken", "Mend it")
 
         monkeypatch.setattr("rlcompare.store.build.make_store", fail)
