@@ -89,17 +89,14 @@ def _of_generation(log: TrainingLog, part: Part) -> tuple[Sequence[Reason], floa
     if part.name.startswith(NOT_GENERATED):
         return (), 0.0
     batch = batch_of(log)
-    by_batch = 0.0
     if batch and batch.delta * part.delta > 0 and abs(batch.relative) >= MOVED:
-        by_batch = _by_proportion(part, [batch])
+        return [Reason("work", _by_proportion(part, [batch]))], 0.0
     of_lengths = "turns" if turns else "tail" if _is_tail(log, part) else "work"
     drivers = [driver for driver in log.drivers.get(part.timer, ()) if driver.metric in log.changes]
     known = {driver: log.changes[driver.metric] for driver in drivers}
     told = {driver: change for driver, change in known.items() if driver.slope is not None}
     if told and part.name == OUT_OF_WORKERS:
         told = {_less(driver, log.drivers.get(OF_WORKERS, ())): change for driver, change in told.items()}
-    if by_batch and not told:
-        return [Reason("work", by_batch)], 0.0
     if not told:
         most = _by_proportion(part, known.values())
         again = log.changes.get(BATCHES)
@@ -113,9 +110,6 @@ def _of_generation(log: TrainingLog, part: Part) -> tuple[Sequence[Reason], floa
         )
         for driver, change in told.items()
     ]
-    rest = part.delta - fsum(reason.amount for reason in found)
-    if by_batch and rest * part.delta > 0:  # what the steps show goes first: they have about as many samples each
-        found.append(Reason("work", by_batch if abs(by_batch) < abs(rest) else rest))
     return found, sqrt(fsum((driver.error * change.delta) ** 2 for driver, change in told.items()))
 
 
