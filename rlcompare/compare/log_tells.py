@@ -167,7 +167,10 @@ _BESIDE: Mapping[str, Sequence[Beside]] = {
             in_seconds=True,
         ),
         Beside(
-            ("fully_async/trainer/idle_ratio",), True, "with the trainer idle {new} of the step instead of {baseline}"
+            ("fully_async/trainer/idle_ratio",),
+            True,
+            "with the trainer idle {new} of the step instead of {baseline}",
+            follows=True,
         ),
         *_OF_GENERATION,
     ),

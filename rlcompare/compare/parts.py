@@ -241,12 +241,13 @@ def _ranks(evidence: Evidence, time: Delta | None) -> int:
 
 def _agree(parts: Sequence[Part], timed: Sequence[Part], change: float) -> bool:
     """Whether the phase that changed most by training's timers changed about as much in the account."""
-    named = [part for part in timed if part.name != OUTSIDE]
-    if not named:
+    phases = {part.phase for part in timed if part.name != OUTSIDE}
+    if not phases:
         return True
-    most = max(named, key=lambda part: part.delta / change)
-    profiled = total(part for part in parts if part.phase == most.phase)
-    return LEAST_OF_PHASE <= profiled / most.delta <= 1 / LEAST_OF_PHASE if most.delta else profiled * change > 0
+    timers = {phase: total(part for part in timed if part.phase == phase and part.name != OUTSIDE) for phase in phases}
+    phase, timer = max(timers.items(), key=lambda item: item[1] / change)
+    profiled = total(part for part in parts if part.phase == phase)
+    return timer * change > 0 and LEAST_OF_PHASE <= profiled / timer <= 1 / LEAST_OF_PHASE
 
 
 def _values(evidence: Evidence) -> tuple[float, float]:

@@ -13,6 +13,7 @@ from rlcompare.compare import pairs
 from rlcompare.compare.names import WORKLOAD
 from rlcompare.compare.records import MetricSample, ProfiledTimer, TimeSample, TrainingPhase
 from rlcompare.compare.rows import NS_PER_MS, ratio
+from rlcompare.metrics import entry
 from rlcompare.model.diff import Value
 from rlcompare.model.health import in_range, range_as_logged
 from rlcompare.model.words import SIDES, Health, SideName
@@ -24,18 +25,25 @@ BESIDE_TRAINING = ("save_checkpoint", "testing")
 """Phases that are no part of training."""
 
 BESIDE_TOKENS = (
-    *BESIDE_TRAINING, "update_weights", "sync_rollout_weights", "param_sync", "switch_to_trainer", "switch_to_rollout"
+    *BESIDE_TRAINING, "update_weights", "sync_rollout_weights", "param_sync", "switch_to_trainer", "switch_to_rollout",
+    "resharding_to_train", "resharding_to_infer",
 )  # fmt: skip
 """Phases whose time does not depend on the step's tokens: these, and copies of weights."""
 
-TIMES_BESIDE_TOKENS = (
-    *(prefix + name for name in BESIDE_TOKENS for prefix in ("phase.", "timing_s/")),
-    "timing_s/reshard", "timing_s/start_profile", "timing_s/stop_profile", "perf/sleep_time", "perf/wake_up_time",
-)  # fmt: skip
+_TIMES_BESIDE_TOKENS = tuple(prefix + name for name in BESIDE_TOKENS for prefix in ("phase.", "timing_s/"))
 """Prefixes of the metrics of such times."""
+
+_EXPLAIN_NO_TOKENS = frozenset({"checkpoint", "profiling", "switch", "validation", "weight_sync"})
+"""What other such times explain, by the catalogue of metrics."""
 
 TOTAL, RESPONSE = "workload.total_tokens", "workload.response_tokens"
 RESPONSE_LENGTH, PROMPT_LENGTH = "workload.response_length_mean", "workload.prompt_length_mean"
+
+
+def is_beside_tokens(metric: str) -> bool:
+    """Whether a metric, or a measure of it (``@p95``), is a time that does not depend on the step's tokens."""
+    known = entry(metric.partition("@")[0])
+    return metric.startswith(_TIMES_BESIDE_TOKENS) or (known is not None and known.explains in _EXPLAIN_NO_TOKENS)
 
 
 def have_phases(timers: Sequence[TrainingPhase]) -> bool:

@@ -8,13 +8,15 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from statistics import median
 
+from rlcompare.compare.aggregates import is_measure
 from rlcompare.compare.estimate import Spread
 from rlcompare.compare.names import FOLLOW_STEP, is_exact
+from rlcompare.compare.replicates import counted
 from rlcompare.compare.runs import known
 from rlcompare.gate import text, units
 from rlcompare.gate.decision import Decision, Limits, decide
 from rlcompare.gate.sequential import Odds
-from rlcompare.gate.work import EqualWork, at_equal_work
+from rlcompare.gate.work import EqualWork, at_equal_work, is_of_profile
 from rlcompare.model.diff import NOT_COMPARED, Delta, Diff, Samples
 from rlcompare.model.verdict import Policy, Rule, Verdict
 from rlcompare.model.words import SIDES, EvidenceMode, Polarity, Status
@@ -29,11 +31,14 @@ class Case:
     """A rule and a metric that it applies to.
 
     Attributes:
+        rule: what is judged of it.
+        stated: the rule as the policy states it, after which verdicts are named.
         spread: how much runs differ, where there are too few to tell; None: nothing is assumed.
         comparable: whether nothing severe differs between the sides.
     """
 
     rule: Rule
+    stated: Rule
     delta: Delta
     diff: Diff
     policy: Policy
@@ -61,7 +66,7 @@ class Case:
         if status in (Status.PASS, Status.IMPROVED) and self._lacking:
             status, said, verified = Status.INCONCLUSIVE, f"{said}; {self._lacking}", False
         delta = self.delta
-        return Verdict(self.rule, delta.metric, status, said, delta.baseline, delta.new, delta.unit, verified)
+        return Verdict(self.stated, delta.metric, status, said, delta.baseline, delta.new, delta.unit, verified)
 
     @cached_property
     def _settled(self) -> tuple[Status, str, bool] | None:
@@ -95,12 +100,14 @@ class Case:
     def _lacking(self) -> str:
         """A clause, if half of the new runs or more logged no number for the metric: those may be the bad ones.
 
-        What a profile measures, few runs have by intent.
+        What a profile measures, few runs have by intent. A measure (``@p95``) also needs enough steps: its base tells.
         """
-        runs = self.delta.samples.get("new", ())
+        base, _, measure = self.delta.metric.rpartition("@")
+        logged = (self.diff.metric(base) if is_measure(measure) else None) or self.delta
+        samples = logged.samples.get("new", ())
+        runs = [samples[number] for number in counted(self.diff, "new") if number < len(samples)] or samples
         have = len(known(runs))
-        logged = any(one.metric == self.delta.metric and one.side == "new" for one in self.diff.series)
-        if not logged or 2 * have > len(runs):
+        if not have or 2 * have > len(runs) or is_of_profile(logged.metric):
             return ""
         return f"only {have} of {len(runs)} runs of the new side {'has' if have == 1 else 'have'} a value"
 
@@ -244,15 +251,6 @@ def _corrected(cases: dict[int, Case], odds: Odds) -> dict[int, Verdict]:
         made |= failed or found
         left = {number: case for number, case in left.items() if number not in made}
     return made
-
-
-def with_new_phase(delta: Delta) -> Delta:
-    """Sets the baseline of a phase that only the new side has to 0."""
-    runs: Samples = {
-        "baseline": tuple(0.0 for _ in delta.samples.get("baseline", ())),
-        "new": delta.samples.get("new", ()),
-    }
-    return replace(delta, baseline=0.0, delta=delta.new, ratio=None, samples=runs)
 
 
 def _values(samples: Iterable[float | None], whole: float | None) -> list[float]:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import difflib
-import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
 from rlcompare.compare.aggregates import MEASURES, aggregated, is_measure
 from rlcompare.compare.names import is_exact
 from rlcompare.compare.overall import SPEED, headlines
+from rlcompare.gate import units
 from rlcompare.gate.health import is_health_rule
+from rlcompare.gate.new_phase import is_measured, with_new_phase
 from rlcompare.gate.vocabulary import RANKS, is_known, measures_of, mistyped_for
 from rlcompare.model.diff import METRICS_LEFT_OUT, Delta, Diff
 from rlcompare.model.verdict import HEADLINE, Rule
@@ -48,7 +49,8 @@ def matched(rule: Rule, diff: Diff, rules: Sequence[Rule]) -> Match:
     found = _found(rule, name, diff)
     own = tuple(delta for delta in found if not _is_excepted(rule, delta.metric, diff))
     for other in rules if own and not rule.expires else ():
-        own = tuple(delta for delta in own if not _takes(other, delta, diff))
+        taken = _taken(other, own, diff)
+        own = tuple(delta for delta in own if delta.metric not in taken)
     if own:
         return Match(name, own)
     if found or _is_excepted(rule, name, diff):
@@ -61,21 +63,40 @@ def _found(rule: Rule, name: str, diff: Diff) -> list[Delta]:
     found = [delta for delta in diff.overall if _applies(rule, name, delta)]
     if not found and "@" in name:
         found = [delta for delta in aggregated(diff, name) if _applies(rule, name, delta)]
-    return found
+    return [with_new_phase(delta, diff) for delta in found]
 
 
 def _is_excepted(rule: Rule, metric: str, diff: Diff) -> bool:
     return any(fnmatchcase(metric, _resolved(other, diff)) for other in rule.except_for)
 
 
-def _takes(other: Rule, delta: Delta, diff: Diff) -> bool:
-    """Whether a rule takes a metric from all others: it turns the metric off, or is an exception that judges it."""
+def _taken(other: Rule, deltas: Sequence[Delta], diff: Diff) -> set[str]:
+    """The metrics that a rule takes from all others: it turns them off, or is an exception that judges them."""
     name = _resolved(other.metric, diff)
-    if is_health_rule(other) or _is_excepted(other, delta.metric, diff):
-        return False
-    if not other.has_limit:  # nothing but the metric itself can be turned off
-        return other.severity == RuleSeverity.OFF and _is_named(name, delta.metric)
-    return bool(other.expires) and any(found.metric == delta.metric for found in _found(other, name, diff))
+    if is_health_rule(other):
+        return set()
+    if other.has_limit:
+        found = [delta for delta in _found(other, name, diff) if judged_of(other, delta)] if other.expires else []
+    else:  # nothing but the metric itself can be turned off
+        found = [delta for delta in deltas if other.severity == RuleSeverity.OFF and _is_named(name, delta.metric)]
+    return {delta.metric for delta in found if not _is_excepted(other, delta.metric, diff)}
+
+
+def judged_of(rule: Rule, delta: Delta) -> Rule | None:
+    """What a rule judges of a metric; None: nothing, so that it is skipped.
+
+    An optional rule skips a change without a baseline, but not ``min`` and ``max``. Of the headline it skips nothing
+    but another unit: every new side would pass otherwise.
+    """
+    if not rule.optional:
+        return rule
+    if is_of_headline(rule):
+        return rule if units.fits(rule.absolute_unit, delta.unit) else None
+    limits_change = rule.max_relative is not None or rule.max_absolute is not None
+    if not limits_change or is_measured(delta.baseline):
+        return rule
+    of_value = replace(rule, max_relative=None, max_absolute=None, absolute_unit="")
+    return of_value if of_value.has_limit else None
 
 
 def is_of_headline(rule: Rule) -> bool:
@@ -93,7 +114,7 @@ def _headline(diff: Diff) -> str:
     able = (SPEED, *headlines({delta.metric: delta for delta in diff.overall}))
     for side in SIDES:
         values = ((delta.metric, delta.value(side)) for delta in diff.overall)
-        known = {metric for metric, value in values if value is not None and math.isfinite(value)}
+        known = {metric for metric, value in values if is_measured(value)}
         found = next((metric for metric in able if metric in known), None)
         if found:
             return found

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from fnmatch import fnmatchcase
 from itertools import count
 
 from rlcompare.compare.aggregates import is_share
@@ -18,10 +17,10 @@ from rlcompare.compare.estimate import FALSE_ALARM, Spread, allowed, least_odds
 from rlcompare.compare.replicates import counted, of_repetitions
 from rlcompare.errors import ExitCode, UsageError
 from rlcompare.gate import units
-from rlcompare.gate.change import Case, in_families, with_new_phase
+from rlcompare.gate.change import Case, in_families
 from rlcompare.gate.decision import not_below_steps
 from rlcompare.gate.health import health_verdicts, is_health_rule
-from rlcompare.gate.matching import Match, is_of_headline, matched
+from rlcompare.gate.matching import Match, judged_of, matched
 from rlcompare.gate.sequential import Odds
 from rlcompare.gate.summary import FAILED, OPEN, skipped_rules, summary_of
 from rlcompare.model.diff import Delta, Diff, Finding
@@ -125,19 +124,11 @@ def _cases(
     found = matched(rule, diff, policy.rules)
     if found.problem and (found.mistyped or not rule.optional):
         yield _absent(rule, found)
-    for delta in (_with_new_phase(delta, diff) for delta in found.deltas):
-        judged: Rule | None = rule
-        if rule.optional and _is_nothing_to_judge(rule, delta):
-            judged = _of_value(rule)
+    for delta in found.deltas:
+        judged = judged_of(rule, delta)
         if judged is not None:
             _refuse_wrong_unit(judged, delta, policy)
-            yield Case(judged, delta, diff, policy, _spread(judged, delta, diff, policy, spreads), comparable)
-
-
-def _of_value(rule: Rule) -> Rule | None:
-    """The rule without its limits on the change; None if it has no others."""
-    left = replace(rule, max_relative=None, max_absolute=None, absolute_unit="")
-    return left if left.has_limit else None
+            yield Case(judged, rule, delta, diff, policy, _spread(judged, delta, diff, policy, spreads), comparable)
 
 
 def _spread(rule: Rule, delta: Delta, diff: Diff, policy: Policy, spreads: Mapping[str, Spread]) -> Spread | None:
@@ -164,34 +155,6 @@ def _of_share(assumed: Spread, delta: Delta, diff: Diff) -> Spread:
 def _absent(rule: Rule, found: Match) -> Verdict:
     problem = found.problem or "expected a value, found none to judge"
     return Verdict(rule, found.name, Status.MISSING, problem, None, None, "", verified=True)
-
-
-def _is_nothing_to_judge(rule: Rule, delta: Delta) -> bool:
-    """Whether there is no value to judge, so that an optional rule is skipped."""
-    if is_of_headline(rule):  # skipping without a baseline would let every new side pass
-        return not units.fits(rule.absolute_unit, delta.unit)
-    return (rule.max_relative is not None or rule.max_absolute is not None) and _unmeasured(delta.baseline)
-
-
-def _with_new_phase(delta: Delta, diff: Diff) -> Delta:
-    """Sets the baseline to 0 for a phase that only the new side has, if the baseline has phases at all.
-
-    But not if the baseline alone does not know what lies outside of its phases: it may have had this one.
-    """
-    part = delta.metric.rpartition(".")[2]
-    if not delta.metric.startswith("phase.") or not _unmeasured(delta.baseline) or _unmeasured(delta.new):
-        return delta
-    alike = (other for other in diff.overall if fnmatchcase(other.metric, f"phase.*.{part}"))
-    if all(_unmeasured(other.baseline) for other in alike):
-        return delta
-    outside = diff.metric(f"phase.(outside).{part}")
-    if outside is not None and _unmeasured(outside.baseline):
-        return delta
-    return with_new_phase(delta)
-
-
-def _unmeasured(value: float | None) -> bool:
-    return value is None or not math.isfinite(value)
 
 
 def _refuse_wrong_unit(rule: Rule, delta: Delta, policy: Policy) -> None:

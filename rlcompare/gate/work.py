@@ -18,8 +18,8 @@ from rlcompare.compare.training import (
     PROMPT_LENGTH,
     RESPONSE,
     RESPONSE_LENGTH,
-    TIMES_BESIDE_TOKENS,
     TOTAL,
+    is_beside_tokens,
     response_tokens,
 )
 from rlcompare.model.diff import OF_WORK, Delta, Diff, Samples
@@ -35,8 +35,8 @@ _LARGEST = 1e6
 _OF_RESPONSES = (*(f"phase.{name}." for name in GENERATION), "timing_s/gen")
 """Prefixes of times that depend on response tokens, not on prompt tokens."""
 
-_OF_PROFILE = ("time.", "role.")
-"""Prefixes of times of profiled steps."""
+_OF_PROFILE = ("memory.", "role.", "time.")
+"""Prefixes of what is measured in profiled steps."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ def at_equal_work(delta: Delta, diff: Diff) -> EqualWork | None:
     """A time at equal work; None if the work is the same or unknown, or if the metric is not a time."""
     if delta.unit not in ("ms", "s") or delta.polarity != Polarity.LOWER or delta.ratio is None or not delta.new:
         return None
-    if delta.metric.startswith(TIMES_BESIDE_TOKENS) or _is_of_other_steps(delta.metric, diff):
+    if is_beside_tokens(delta.metric) or _is_of_other_steps(delta.metric, diff):
         return None
     responses = _response_tokens(diff) if delta.metric.startswith(_OF_RESPONSES) else None
     of_responses = _growth(responses) is not None
@@ -93,6 +93,11 @@ def _is_of_other_steps(metric: str, diff: Diff) -> bool:
         return False
     if any(finding.key == "no_plain_step" for finding in diff.quality):  # training timed the profiled steps
         return False
+    return is_of_profile(metric)
+
+
+def is_of_profile(metric: str) -> bool:
+    """Whether a metric is measured in profiled steps."""
     return metric.startswith(_OF_PROFILE) or (metric.startswith("phase.") and not metric.endswith(".wall"))
 
 

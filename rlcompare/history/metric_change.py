@@ -8,7 +8,7 @@ from math import isclose
 
 from rlcompare.compare.names import TOKEN_RATE
 from rlcompare.compare.rows import ratio
-from rlcompare.compare.training import TIMES_BESIDE_TOKENS
+from rlcompare.compare.training import is_beside_tokens
 from rlcompare.metrics import entry
 
 LITTLE = 0.01
@@ -131,7 +131,7 @@ def _may_follow_work(one: MetricChange, tokens: MetricChange) -> bool:
     """
     explains = known.explains if (known := entry(one.metric)) is not None else None
     if tokens.after > tokens.before:
-        if explains in _BESIDE_WORK or one.metric.startswith(TIMES_BESIDE_TOKENS):
+        if explains in _BESIDE_WORK or is_beside_tokens(one.metric):
             return False
         return explains is not None or one.unit != ""
     return explains in _PER_WORK or one.unit.endswith("/s") or one.metric.startswith("timing_per_token_ms/")

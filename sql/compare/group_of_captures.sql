@@ -6,7 +6,7 @@
 WITH timed AS (
     SELECT DISTINCT side, run, capture FROM c_time WHERE compute_ns IS NOT NULL
 ), of_step AS (
-    SELECT side, role, folder, count(DISTINCT (run, capture)) / count(DISTINCT (run, member, step)) AS each
+    SELECT side, role, folder, count(DISTINCT (run, capture, step)) / count(DISTINCT (run, member, step)) AS each
     FROM c_capture JOIN c_time USING (side, run, capture) GROUP BY side, role, folder
 ), captured AS (
     SELECT c.side, c.run, c.role, c.folder, t.capture IS NOT NULL AS is_timed,

@@ -685,3 +685,20 @@ def test_the_pace_of_the_host_is_that_of_the_same_calls(tmp_path: Path, phase: s
         f"The host takes 20 % longer for the same calls{where}, as on a busier CPU:"
         " the time the device waits for it grew by 20.00 ms per step."
     )
+
+
+def test_a_phase_of_the_profile_is_compared_with_the_whole_phase_of_the_log(tmp_path: Path) -> None:
+    """Generation takes 110 ms more in the profile, and 90 by its timer, of which no part grew by half of that."""
+
+    def made(name: str, compute: int, *seconds: float, rest: float) -> RollupStore:
+        store = by_hand(tmp_path, name, compute).kernel(1, "Sort", 1, compute, phase="generate_sequences")
+        for step in range(2, 10):
+            inner = dict(zip(("timing_s/reshard", "timing_s/generate_sequences"), seconds, strict=True))
+            values = {name: sum(seconds) + rest for name in ("timing_s/step", "timing_s/gen")} | inner
+            for metric, value in values.items():
+                store.add("metric", step=step, name=metric, value=value, source="file", profiled=False)
+        return store
+
+    diff = causes(made("old", 150 * MS, 0.05, 0.05, rest=0.05), made("new", 260 * MS, 0.094, 0.073, rest=0.073))
+    assert [cause.row for cause in diff.causes][:1] == ["Sort"]
+    assert "of the profiled step" in diff.causes[0].text

@@ -60,6 +60,21 @@ class TestClock:
         assert said.startswith(text)
         assert said.count("AI Core clock") == text.count("AI Core clock")
 
+    def test_of_one_device_in_two_captures(self, tmp_path: Path) -> None:
+        """Its captures ran at clocks 6 % apart, and both fell."""
+
+        def make(store: RollupStore, is_new: bool) -> None:
+            for capture, mhz in enumerate((1400.0, 1390.0) if is_new else (1800.0, 1700.0)):
+                times = {op: int(ms * MS * (1.25 if is_new else 1.0)) for op, ms in OPERATORS.items()}
+                store.capture(capture, 0, role="actor", phase="update_actor", ordinal=capture)
+                store.step(capture + 1, capture).time(capture + 1, sum(times.values()), capture)
+                for op, time in times.items():
+                    store.kernel(capture + 1, op, 20, time, capture)
+                counter = {"name": "aicore_freq_mhz", "mean": mhz, "min": mhz, "max": mhz}
+                store.add("r_counter", capture=capture, device_id=0, **counter)
+
+        assert texts(sides(tmp_path, make)).startswith("The AI Core clock fell from 1,750 to 1,395 MHz")
+
 
 @pytest.mark.parametrize(
     ("key", "values", "cpu"),
@@ -133,6 +148,17 @@ def test_fewer_captures_of_a_step_may_be_lost(tmp_path: Path) -> None:
     (finding,) = (found for found in diff.comparability.findings if found.key == "captures")
     assert finding.severity == "caution"
     assert "captures that are missing on one side count as less work" in finding.message
+
+
+def test_captures_of_several_steps_lack_nothing(tmp_path: Path) -> None:
+    def make(store: RollupStore, is_new: bool) -> None:
+        for capture, steps in enumerate(([1], [2]) if is_new else ([1, 2],)):
+            store.capture(capture, 0, role="actor", phase="update_actor", ordinal=capture)
+            for step in steps:
+                store.step(step, capture).time(step, 10 * MS, capture)
+
+    found = [found.severity for found in sides(tmp_path, make).comparability.findings if found.key == "captures"]
+    assert found == ["info"]
 
 
 def steps(seed: int, given: Mapping[str, Callable[[random.Random], float]]) -> list[dict[str, float]]:

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from rlcompare.errors import UsageError
 from rlcompare.gate import built_in_policy, judge, load_policy
-from rlcompare.model.diff import METRICS_LEFT_OUT, Comparability, Delta, Diff, Finding, Samples, Series, Side
-from rlcompare.model.verdict import GateResult, Policy, Rule
+from rlcompare.model.diff import METRICS_LEFT_OUT, Comparability, Delta, Diff, Finding, RunInfo, Samples, Series, Side
+from rlcompare.model.verdict import GateResult, Policy, Rule, Verdict
 from rlcompare.model.words import Comparable, Polarity, RuleSeverity, Severity, Status
 
 
@@ -634,6 +634,10 @@ class TestWhoJudges:
         found = diff(delta("time.step", 10.0, 10.0), delta("time.step@max", 10.0, 20.0))
         assert judge(found, policy(*of_step)).exit_code == 1
 
+    def test_an_exception_that_is_skipped_takes_nothing(self) -> None:
+        rules = (Rule("timing_s/gen", max_value=1.0), replace(self.EXCEPTION, metric="timing_s/gen"))
+        assert judge(diff(delta("timing_s/gen", None, 5.0, unit="s")), policy(*rules)).exit_code == 1
+
     def test_what_it_judges_others_do_not(self) -> None:
         rules = (Rule("timing_s/gen", max_relative=0.05), self.EXCEPTION)
         result = judge(diff(delta("timing_s/gen", 10.0, 20.0, unit="s")), policy(*rules))
@@ -654,25 +658,61 @@ def test_an_optional_rule_without_a_baseline_judges_the_value() -> None:
     rule = Rule("perf/max_memory_reserved_gb", max_relative=0.05, max_value=70.0, optional=True)
     for new, code in ((79.0, 1), (60.0, 0)):
         result = gate(delta("perf/max_memory_reserved_gb", None, new, unit=""), rule)
-        assert (len(result.verdicts), result.exit_code) == (1, code)
+        assert (len(result.verdicts), result.exit_code, result.skipped) == (1, code, ())
+        assert result.verdicts[0].rule == rule
+
+
+def test_limits_of_another_unit_do_not_judge_the_headline() -> None:
+    rule = Rule("headline", max_absolute=1.0, absolute_unit="s", max_value=40.0, optional=True)
+    found = diff(delta("perf/throughput", 1000.0, 1000.0, "higher", "tokens/s"), headline="perf/throughput")
+    assert [verdict.status for verdict in judge(found, policy(rule)).verdicts] == ["missing"]
+
+
+MOST_LACK = ((1.0, None, None), (1.0, None))
+MOST_HAVE = ((1.0, 1.0, None), (1.0,))
+
+
+def judged_of_runs(metric: str, rule: str, runs: tuple[float | None, ...], left_out: Sequence[int] = ()) -> Verdict:
+    """The verdict on a value of these new runs, of which some do not count."""
+    found = diff(delta(metric, 1.0, 1.0, "higher", "", ((1.0,) * 3, runs)))
+    new = tuple(
+        RunInfo("r", "r", 0, 0, 1, left_out="runs.failed" if number in left_out else "") for number in range(len(runs))
+    )
+    found = replace(found, new=replace(found.new, runs=new))
+    (verdict,) = judge(found, policy(Rule(rule, min_value=0.9))).verdicts
+    return verdict
+
+
+@pytest.mark.parametrize("metric", ["my/score", "perf/throughput", "phase.generate_sequences.wall"])
+@pytest.mark.parametrize("runs", [*MOST_LACK, *MOST_HAVE])
+def test_a_value_that_most_runs_lack_does_not_pass(metric: str, runs: tuple[float | None, ...]) -> None:
+    verdict = judged_of_runs(metric, metric, runs)
+    assert verdict.status == ("inconclusive" if runs in MOST_LACK else "pass")
+    assert ("only 1 of" in verdict.text) == (runs in MOST_LACK)
+
+
+@pytest.mark.parametrize("runs", MOST_LACK)
+def test_what_a_profile_measures_few_runs_have(runs: tuple[float | None, ...]) -> None:
+    for metric in ("time.step", "phase.update_actor.compute", "memory.peak_allocated"):
+        assert judged_of_runs(metric, metric, runs).status == "pass"
+
+
+def test_runs_that_do_not_count_lack_nothing() -> None:
+    assert judged_of_runs("my/score", "my/score", (1.0, 1.0), left_out=[1]).status == "pass"
+    assert judged_of_runs("my/score", "my/score", (1.0, None, None), left_out=[2]).status == "inconclusive"
 
 
 @pytest.mark.parametrize(
-    ("runs", "status"),
-    [((1.0, None, None), "inconclusive"), ((1.0, None), "inconclusive"), ((1.0, 1.0, None), "pass"), ((1.0,), "pass")],
+    "metric",
+    [
+        "timing_s/update_weights",
+        "timing_s/save_checkpoint",
+        "timing_s/reshard",
+        "perf/update_weights_time",
+        "timing/train/prepare_for_generation/total",
+        "phase.resharding_to_infer.wall",
+    ],
 )
-def test_a_value_that_most_runs_lack_does_not_pass(runs: tuple[float | None, ...], status: str) -> None:
-    score = delta("my/score", 1.0, 1.0, "higher", "", ((1.0,) * 3, runs))
-    logged = Series("my/score", "new", 0, 2, (1, 2), (1.0, 1.0))
-    found = replace(diff(score), series=(logged,))
-    (verdict,) = judge(found, policy(Rule("my/score", min_value=0.9))).verdicts
-    assert verdict.status == status
-    assert ("only 1 of" in verdict.text) == (status == "inconclusive")
-    (profiled,) = judge(diff(score), policy(Rule("my/score", min_value=0.9))).verdicts
-    assert profiled.status == "pass", "what a profile measures, few runs have"
-
-
-@pytest.mark.parametrize("metric", ["timing_s/update_weights", "timing_s/save_checkpoint", "timing_s/reshard"])
 def test_what_does_not_follow_tokens_is_not_judged_per_token(metric: str) -> None:
     tokens = delta("workload.total_tokens", 100.0, 200.0, "neutral", "")
     (verdict,) = judge(
