@@ -184,8 +184,10 @@ class Run(Mapping[str, Table]):
     def close(self) -> None:
         """Closes the store; the run cannot be used afterwards."""
         with self._lock:
-            self._closed = True
-            self._con.close()
+            if not self._closed:
+                self._closed = True
+                self._con.close()
+                del self._con  # its folder for temporary files goes with it
             if self._scratch is not None:
                 self._scratch.cleanup()
 

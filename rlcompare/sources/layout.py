@@ -218,7 +218,7 @@ def _launches(
     """Captures by launch, as each launch begins all ranks at about the same time; None if times do not tell.
 
     The pause between two ranks must be at most half of the shortest pause after which a rank begins again: clocks of
-    hosts may differ, and ranks may be profiled one after the other.
+    hosts may differ, and ranks may be profiled one after the other. Then no two ranks begin together.
     """
     if any(capture.started_ns is None for capture in captures):
         return None
@@ -231,7 +231,8 @@ def _launches(
             launches[-1].append(capture)
         else:
             launches.append([capture])
-    return launches if all(map(_distinct, launches)) else None
+    tell = all(map(_distinct, launches)) and any(len(launch) > 1 for launch in launches)
+    return launches if tell else None
 
 
 def _pause(before: CaptureInput, after: CaptureInput) -> int:
