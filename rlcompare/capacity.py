@@ -54,14 +54,14 @@ def _numbers(file: Path) -> list[int]:
 def _groups(controller: str) -> Iterator[Path]:
     """The folders of this process's groups and of those around them; in a container, the outer ones may be absent."""
     try:
-        lines = _OWN_GROUPS.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
+        lines = _OWN_GROUPS.read_bytes().decode("utf-8", "surrogateescape").split("\n")
     except OSError:  # not Linux
         return
-    for line in lines:
+    for line in filter(None, lines):
         _, controllers, path = line.split(":", 2)
         if controllers and controller not in controllers.split(","):
             continue
-        root = _ROOT / controller if controllers else _ROOT
         parts = [part for part in path.split("/") if part not in ("", "..")]
-        for length in range(len(parts), -1, -1):
-            yield root.joinpath(*parts[:length])
+        for root in {_ROOT / controllers, _ROOT / controller} if controllers else {_ROOT}:
+            for length in range(len(parts), -1, -1):
+                yield root.joinpath(*parts[:length])

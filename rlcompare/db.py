@@ -62,7 +62,7 @@ OF_CONTENT = (
 Value = bool | int | str | Sequence[int] | Sequence[str] | None
 """What ``literal`` can write."""
 
-NOT_THE_INPUT = (duckdb.OutOfMemoryException, duckdb.InterruptException)
+NOT_THE_INPUT = (duckdb.OutOfMemoryException, duckdb.InterruptException, duckdb.FatalException)
 """Errors that say nothing about the input being read."""
 
 _FOREIGN = """
@@ -475,7 +475,8 @@ def store_schema_version(path: Path) -> int | None:
 def first_line(error: Exception) -> str:
     """The first line of an error. Paths of private copies are replaced by the names of the copied files."""
     line = (str(error).strip().splitlines() or [type(error).__name__])[0]
-    return re.sub(rf"{re.escape(tempfile.gettempdir())}/rlcompare-[^/]+/{_COPY}", "", line)[:300]
+    line = re.sub(rf"{re.escape(tempfile.gettempdir())}/rlcompare-[^/]+/{_COPY}", "", line)
+    return line if len(line) <= 300 else f"{line[:150]} … {line[-147:]}"  # the reason stands behind the path
 
 
 def is_store(path: Path) -> bool:

@@ -30,8 +30,11 @@ _NOT_READ = frozenset({"FRAMEWORK", "__pycache__", ".git"})
 """Folders of raw data, which rlcompare does not read."""
 _WITHOUT_HOST = frozenset({"file", "local"})
 """Schemes whose URLs have three slashes."""
-_WITH_FOLDERS = frozenset({"file", "local", "hdfs", "arrow_hdfs", "webhdfs", "sftp", "ssh", "ftp", "smb", "dbfs"})
-"""Storages in which a folder must be made before a file. Elsewhere, that may make a bucket."""
+_WITH_BUCKETS = frozenset({
+    "s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "adl", "wasb", "wasbs", "oss", "obs", "cos", "cosn", "tos", "oci",
+    "r2", "b2",
+})  # fmt: skip
+"""Storages in which a file needs no folder, and where making one may make a bucket."""
 _TRANSFERS = 8
 _SQLITE = b"SQLite format 3\0"
 _REMEDY = "Check the URL and its credentials"
@@ -120,7 +123,7 @@ def send(local: Path, url: str) -> None:
     """
     with _reaching(url) as (storage, root):
         protocol = storage.protocol
-        if not _WITH_FOLDERS.isdisjoint([protocol] if isinstance(protocol, str) else protocol):
+        if _WITH_BUCKETS.isdisjoint([protocol] if isinstance(protocol, str) else protocol):
             storage.makedirs(root.rsplit("/", 1)[0], exist_ok=True)
         storage.put_file(str(local), root)
 

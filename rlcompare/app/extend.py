@@ -104,17 +104,25 @@ def extend(
         UsageError: the series was begun with another number of runs, or another process makes it.
         InputError: the command failed, or wrote nothing.
     """
+    if not (request.records / PLAN).is_file():
+        _first(request, count)  # refuses before anything is written
     with _alone(request.records):
         return _extended(request, count, judge, say)
 
 
 @contextmanager
 def _alone(records: Path) -> Iterator[None]:
-    """Keeps other processes from the series: they would take a run that is being made for an unfinished one."""
+    """Keeps other processes from the series: they would take a run that is being made for an unfinished one.
+
+    A finished series can be judged again where nothing can be written.
+    """
     try:
         records.mkdir(parents=True, exist_ok=True)
         file = (records / LOCK).open("ab")
     except OSError as error:
+        if (records / PLAN).is_file():
+            yield
+            return
         raise OutputError(records / LOCK, error.strerror or type(error).__name__, "check its permissions") from error
     with file:
         if try_lock(file.fileno()) is False:
@@ -179,16 +187,25 @@ def _reached(series: _Series, look: Look) -> bool:
     return all(series.runs(side) >= runs for side, runs in zip(SIDES, look.runs, strict=True))
 
 
+def _first(request: Extension, count: Callable[[SideName], int]) -> tuple[int, int]:
+    """The runs of both sides before a new series.
+
+    Raises:
+        UsageError: there are enough.
+    """
+    first = (count("baseline"), count("new"))
+    if all(have >= end for have, end in zip(first, request.ends(first), strict=True)):
+        raise UsageError(
+            f"--extend {request.most}: there are {first[0]} against {first[1]} runs already; leave --extend out"
+        )
+    return first
+
+
 def _opened(request: Extension, count: Callable[[SideName], int]) -> _Series:
     """The series that was begun in these folders, else a new one."""
     plan = request.records / PLAN
     if not plan.is_file():
-        first = (count("baseline"), count("new"))
-        if all(have >= end for have, end in zip(first, request.ends(first), strict=True)):
-            raise UsageError(
-                f"--extend {request.most}: there are {first[0]} against {first[1]} runs already; leave --extend out"
-            )
-        series = _Series(first, request.most)
+        series = _Series(_first(request, count), request.most)
         series.write(request.records)
         return series
     try:

@@ -31,6 +31,10 @@ from rlcompare.sources.verl.run import (
 _INNER_FOLDERS = ("ASCEND_PROFILER_OUTPUT", "profile")
 
 
+_TOGETHER = 8
+"""Ranks of one launch begin within a pause that is so many times shorter than those between launches."""
+
+
 def group_runs(root: Path, captures: Sequence[CaptureInput], layout: str | None) -> list[list[CaptureInput]]:
     """Divides captures into runs, sets their role and step from verl's tree and their ordinals, and orders them.
 
@@ -205,11 +209,16 @@ def _rounds(captures: Sequence[CaptureInput]) -> list[list[CaptureInput]]:
     of_rank: dict[int | None, list[CaptureInput]] = defaultdict(list)
     for capture in ranked:
         of_rank[capture.rank].append(capture)
-    launches = _launches(ranked, of_rank.values())
-    if launches is None:
-        rounds = zip_longest(*of_rank.values())
-        launches = [[capture for capture in found if capture is not None] for found in rounds]
-    return [*launches, *unranked]
+    rounds = [[one for one in found if one is not None] for found in zip_longest(*of_rank.values())]
+    launches = None if _are_in_turn(rounds) else _launches(ranked, of_rank.values())
+    return [*(launches or rounds), *unranked]
+
+
+def _are_in_turn(rounds: Sequence[Sequence[CaptureInput]]) -> bool:
+    """Whether all ranks have as many captures, and the n-th ones began after those before them."""
+    starts = [[capture.started_ns for capture in found if capture.started_ns is not None] for found in rounds]
+    whole = all(len(found) == len(rounds[0]) == len(known) for found, known in zip(rounds, starts, strict=True))
+    return whole and all(max(before) < min(after) for before, after in pairwise(starts))
 
 
 def _launches(
@@ -217,7 +226,7 @@ def _launches(
 ) -> list[list[CaptureInput]] | None:
     """Captures by launch, as each launch begins all ranks at about the same time; None if times do not tell.
 
-    The pause between two ranks must be at most half of the shortest pause after which a rank begins again: clocks of
+    The pause between two ranks must be far shorter than the shortest one after which a rank begins again: clocks of
     hosts may differ, and ranks may be profiled one after the other. Then no two ranks begin together.
     """
     if any(capture.started_ns is None for capture in captures):
@@ -227,7 +236,7 @@ def _launches(
         return None
     launches: list[list[CaptureInput]] = []
     for capture in sorted(captures, key=lambda capture: capture.started_ns or 0):
-        if launches and 2 * _pause(launches[-1][-1], capture) <= again:
+        if launches and _TOGETHER * _pause(launches[-1][-1], capture) <= again:
             launches[-1].append(capture)
         else:
             launches.append([capture])

@@ -18,7 +18,7 @@ from typing import Any
 import duckdb
 
 from rlcompare import db, resources
-from rlcompare.db import first_line, quoted
+from rlcompare.db import NOT_THE_INPUT, first_line, quoted
 from rlcompare.errors import InputError, says_it_may_pass
 from rlcompare.model.run import Finding
 from rlcompare.sources.blocks import check_room
@@ -211,7 +211,7 @@ def fetch_or_note(con: duckdb.DuckDBPyConnection, name: str, failures: list[Fail
     """
     try:
         return fetch(con, name)
-    except (duckdb.InterruptException, duckdb.OutOfMemoryException, duckdb.FatalException):
+    except NOT_THE_INPUT:
         raise
     except UNREADABLE as error:
         failures.append((name.rsplit("/", 1)[1], first_line(error)))
@@ -246,6 +246,8 @@ def decode_texts(con: duckdb.DuckDBPyConnection, path: Path, table: str, name: s
         con.register("decoded_texts", pyarrow.table({"id": ids, "value": texts}))
         db.run(con, resources.sql(name))
         con.unregister("decoded_texts")
+    except NOT_THE_INPUT:
+        raise
     except (sqlite3.Error, duckdb.Error, ValueError, TypeError) as error:
         return "text", first_line(error)
     return sum("\ufffd" in (text or "") for _, text in listed)

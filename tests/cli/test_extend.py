@@ -11,7 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from rlcompare.app.extend import Extension
+from rlcompare.app.extend import extend as extended
 from rlcompare.cli.main import for_bisect
+from rlcompare.errors import UsageError
 from rlcompare.locking import try_lock
 from tests.run_directories import description, write_run
 
@@ -141,6 +144,13 @@ def test_what_cannot_be_extended(rlcompare: Command, tmp_path: Path) -> None:
     absent = rlcompare("gate", "--extend", 4, "-d", "c", "-bp", "d", "--", "no-such-program")
     assert (absent.code, "No such file" in absent.err) == (2, True)
     assert "use --extend N -- COMMAND" in rlcompare("gate", "a", "b").error
+
+
+def test_enough_runs_are_refused_before_anything_is_written(tmp_path: Path) -> None:
+    request = Extension({"baseline": tmp_path / "base", "new": tmp_path / "new"}, 2, ("true",))
+    with pytest.raises(UsageError, match="there are 2 against 2 runs already; leave --extend out"):
+        extended(request, lambda side: 2, lambda odds: pytest.fail("not reached"), print)
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize(

@@ -230,6 +230,10 @@ class TestManyRanks:
             ([(1_000, 2_000), (2_001, 3_001)], [[1_000], [2_000, 2_001], [3_001]]),
             # The clocks of two hosts differ by more than the pause between launches.
             ([(0, 60, 120), (301, 361)], [[0, 301], [60, 361], [120]]),
+            ([(0, 60, 120), (100, 160, 220)], [[0, 100], [60, 160], [120, 220]]),
+            # They differ by less, or one rank began late.
+            ([(0, 60), (40, 100)], [[0, 40], [60, 100]]),
+            ([(0, 60), (2, 105)], [[0, 2], [60, 105]]),
             # The ranks were profiled one after the other.
             ([(0, 10), (20, 30)], [[0, 20], [10, 30]]),
         ],

@@ -65,6 +65,13 @@ def write(groups: Path, own: str, files: dict[str, str]) -> None:
             64,
             4,
         ),
+        (
+            "4:cpu,cpuacct:/a\n",
+            {"cpu,cpuacct/cpu.cfs_quota_us": "150000", "cpu,cpuacct/cpu.cfs_period_us": "100000"},
+            2,
+            4,
+        ),
+        ("1:name=odd:/a\u2028b\x0bc\n0::/job\n", {"job/cpu.max": "100000 100000"}, 1, 4),
         ("0::/../job\n", {"job/cpu.max": "100000 100000"}, 1, 4),
         ("0::/\n", {"cpu.max": "broken", "memory.max": ""}, 64, 4),
     ],

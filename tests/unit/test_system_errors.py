@@ -12,7 +12,7 @@ import duckdb
 import pytest
 
 from rlcompare import db, locking, resources
-from rlcompare.errors import InputError, may_pass
+from rlcompare.errors import InputError, may_pass, says_it_may_pass
 from rlcompare.sources.sqlite_input import tables_of
 
 
@@ -60,6 +60,11 @@ class TestMayPass:
     @pytest.mark.parametrize("code", [errno.EIO, errno.ESTALE, errno.EACCES])
     def test_what_duckdb_quotes_of_the_system(self, code: int) -> None:
         assert may_pass(duckdb.IOException(f'IO Error: Could not read from file "a": {os.strerror(code)}'))
+
+    def test_a_reason_behind_a_long_path(self) -> None:
+        said = f'Unable to open database "/{"long/" * 100}p.db": unable to open database file'
+        assert len(line := db.first_line(duckdb.IOException(said))) <= 300
+        assert says_it_may_pass(line)
 
     @pytest.mark.parametrize(
         ("error", "passes"),

@@ -193,9 +193,11 @@ def read_analysis(
         copy = readable_copy(path, scratch)
         _choose(con, [capture_id], merged=False)
         lost = bind(con, SOURCE, copy, tables_of(path, copy) & set(ANALYSIS_TABLES), scratch, ANALYSIS_TABLES)
-        con.execute(resources.sql("sources/ascend_db/analysis"))
+        db.run(con, resources.sql("sources/ascend_db/analysis"))
         if lost:
             report(damaged(path, lost, capture_id))
+    except db.NOT_THE_INPUT:
+        raise
     except (InputError, *UNREADABLE) as error:
         message = f"{path.name} was left out: {first_line(error)}"
         report(Finding("warning", "unreadable_file", message, capture_id, may_pass(error)))
