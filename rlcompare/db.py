@@ -157,7 +157,7 @@ def connect(
     Args:
         threads: worker threads of this database; several run side by side.
         memory_bytes: memory limit, beyond which tables are written to ``spill``; None: DuckDB's default.
-        spill: a private folder for that; None: one that is removed with the connection. By default DuckDB would make
+        spill: a private folder for that; None: one that ``close`` removes. By default DuckDB would make
             ``.tmp`` in the current folder, which may be an input.
         sqlite, postgres: whether to load these extensions.
 
@@ -292,6 +292,21 @@ def _raise_memory_limit(con: duckdb.DuckDBPyConnection) -> bool:
         return False
     _limit_memory(con, 2 * limit)
     return True
+
+
+def close(con: duckdb.DuckDBPyConnection) -> None:
+    """Closes a connection that ``connect`` made, and removes its folder for temporary files."""
+    con.close()
+    temporary.remove_folder_of(con)
+
+
+@contextmanager
+def closed(con: duckdb.DuckDBPyConnection) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A connection that is closed at the end."""
+    try:
+        yield con
+    finally:
+        close(con)
 
 
 def _limit_memory(con: duckdb.DuckDBPyConnection, memory_bytes: int) -> None:

@@ -58,6 +58,10 @@ def owner() -> str:
     return _owner(os.getpid())  # another one after a fork
 
 
+_FOLDERS: weakref.WeakKeyDictionary[object, weakref.finalize[..., object]] = weakref.WeakKeyDictionary()
+"""What removes the folder of an object (``folder_of``)."""
+
+
 @cache
 def _owner(pid: int) -> str:
     start = _start_of(pid)
@@ -79,13 +83,19 @@ def folder(prefix: str = PREFIX, parent: Path | None = None) -> tempfile.Tempora
 
 
 def folder_of(owner: object) -> str:
-    """A temporary folder that is removed with an object; '' where none can be made."""
+    """A temporary folder that is removed with an object, or by ``remove_folder_of``; '' where none can be made."""
     try:
         made = folder()
     except (OSError, OutputError):
         return ""
-    weakref.finalize(owner, made.cleanup)
+    _FOLDERS[owner] = weakref.finalize(owner, made.cleanup)
     return made.name
+
+
+def remove_folder_of(owner: object) -> None:
+    """Removes the temporary folder of an object that somebody may still hold, such as the traceback of an error."""
+    if (remove := _FOLDERS.pop(owner, None)) is not None:
+        remove()
 
 
 def partial_of(target: Path) -> Path:

@@ -11,7 +11,6 @@ import hashlib
 import shutil
 import zlib
 from collections.abc import Iterable
-from contextlib import closing
 from functools import cache
 from pathlib import Path
 
@@ -146,7 +145,7 @@ def content_of(store: Path) -> str | None:
     Raises:
         InputError: the store cannot be read.
     """
-    with closing(db.connect_to_stores(1, [store])) as con, db.reading(store):
+    with db.closed(db.connect_to_stores(1, [store])) as con, db.reading(store):
         db.attach(con, store, read_only=True)
         rows = con.execute("SELECT size_bytes, digest FROM store.input ORDER BY ALL").fetchall()
         if not rows:

@@ -25,6 +25,7 @@ from rlcompare.compare.phrases import count, ms, percent, short, times
 from rlcompare.compare.places import kind_name
 from rlcompare.compare.replicates import SIDE_NAMES
 from rlcompare.compare.rows import change_of, number
+from rlcompare.compare.timers import TrainingLog
 from rlcompare.compare.training import BESIDE_TOKENS, GENERATION
 from rlcompare.model.digits import grouped
 from rlcompare.model.words import SIDES, SideName
@@ -235,6 +236,12 @@ def _is_broad(basis: Basis, amounts: Mapping[int, float], expected: Mapping[int,
     return bool(grown) and _sum(grown) >= BROAD * (_sum(list(able.values())) + _sum(others))
 
 
+def _follows_longest(log: TrainingLog, phase: str) -> bool:
+    """Whether the steps show that generation follows its longest response or its decode steps, and not all tokens."""
+    drivers = log.drivers.get(log.timers.get(phase, ""), ())
+    return any(driver.slope is not None and driver.metric != "response_length/mean" for driver in drivers)
+
+
 def per_token(evidence: Evidence, basis: Basis, *, alone: bool) -> str:
     """A clause on the time per token: where nothing is slower (or faster), the work alone is to blame.
 
@@ -248,7 +255,9 @@ def per_token(evidence: Evidence, basis: Basis, *, alone: bool) -> str:
         longest = max(number(row.get(side)) or 0.0 for side in SIDES)
         if row["name"] in (OUTSIDE, *BESIDE_TOKENS) or longest <= LEAST_PHASE * headline:
             continue
-        if before and after:
+        if row["name"] in GENERATION and _follows_longest(evidence.log, str(row["name"])):
+            unknown = True
+        elif before and after:
             rates.append((after / before, row, longest))
         else:
             unknown = True

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from math import fsum
 
 from rlcompare.compare.evidence import LEAST_MS, LEAST_RELATIVE, Evidence
@@ -22,7 +22,7 @@ from rlcompare.compare.parts import (
     total,
     whole,
 )
-from rlcompare.compare.phrases import count, moved, ms, percent, short
+from rlcompare.compare.phrases import count, moved, ms, percent, short, signed
 from rlcompare.compare.rows import change_of, number
 from rlcompare.model.diff import Row
 from rlcompare.model.digits import grouped
@@ -51,6 +51,9 @@ ALL_OF_IT = 0.01
 
 SLOWER_LINK = 0.7
 """A link is named if its bandwidth fell below this part of what it was, or rose above the inverse."""
+
+OF_WORK = 0.5
+"""Part of a collective's change that more bytes or calls, or a slower link, must explain to be named."""
 
 _PACKETS = {"dropped": "dropped {} {}", "error": "had {} damaged {}", "retried": "sent {} {} again"}
 """What is said of packets, by the end of their counter's name."""
@@ -190,7 +193,7 @@ def communication(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
         if is_steady and not basis.is_apart(parts.values()):
             yield Candidate("lost_overlap", whole(parts), _cover(name, delta, own), "collectives", name)
             continue
-        link, facts = _link(evidence, delta)
+        link, facts = _link(evidence, delta, {row.get("group_key") for row in rows})
         tail = f"{_split(rows)}{link}."
         exposed = "all" if own and abs(delta / own - 1) <= ALL_OF_IT else ms(delta)
         of_it = "" if _exposed(rows) is None else f" ({exposed} of it exposed)"
@@ -203,7 +206,7 @@ def communication(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
             text = f"Exposed {short(name)} {moved(delta)} per step, and its total {moved(own)}{tail}"
         if all(part.kind == "transfer" for part in parts.values()):
             more = f"{ms(delta)} {'more' if delta > 0 else 'less'}"
-            tail = f"{_work(rows)}{_lone(rows)}{link}."
+            tail = f"{_work(rows, fsum(part.baseline for part in parts.values()), delta)}{_lone(rows)}{link}."
             text = f"{short(name)} takes {more} of the step after all ranks have started it{tail}"
         yield Candidate("communication", whole(parts), text, "collectives", name, facts if tail in text else ())
 
@@ -331,13 +334,16 @@ def _split(rows: Sequence[Row]) -> str:
     Args:
         rows: of the section ``collectives``, of this collective: one for each group of ranks.
     """
-    if work := _work(rows):
+    before = fsum(number(row["baseline"]) or 0.0 for row in rows)
+    if work := _work(rows, before, fsum(number(row["delta"]) or 0.0 for row in rows)):
         return work
     lone = _lone(rows)
     waits, transits = _sums(rows, "wait_ms"), _sums(rows, "transit_ms")
     if waits is None or transits is None:
         return lone
     wait, transit = waits[1] - waits[0], transits[1] - transits[0]
+    if wait * transit < 0 and 2 * min(abs(wait), abs(transit)) > max(abs(wait), abs(transit)):
+        return f"{lone}, waiting for other ranks {signed(wait)} and transfer {signed(transit)}"
     if abs(wait) > 2 * abs(transit):
         return f"{lone}, nearly all of it waiting for other ranks"
     return f"{lone}, {'nearly all of it transfer' if abs(transit) > 2 * abs(wait) else 'both waiting and transfer'}"
@@ -368,20 +374,30 @@ def _sums(rows: Sequence[Row], column: str) -> tuple[float, float] | None:
     return sums[0], sums[1]
 
 
-def _work(rows: Sequence[Row]) -> str:
-    """More bytes or calls of a collective in all groups; empty if both are the same or unknown."""
+def _work(rows: Sequence[Row], before_ms: float, change: float) -> str:
+    """More bytes or calls of a collective in all groups; empty if both are the same, unknown, or do not explain it.
+
+    Args:
+        before_ms, change: the collective's time on the baseline, and how much it changed: in proportion to the bytes
+            or calls, it must have changed by half as much.
+    """
     for column, words in (("bytes", "and moves {} {} bytes"), ("calls", "and is called {} {} often")):
         before, after = _sums(rows, column) or (0.0, 0.0)
-        if before and after and abs(after / before - 1) > LEAST_RELATIVE:
+        if not before or not after or abs(after / before - 1) <= LEAST_RELATIVE:
+            continue
+        if change and before_ms * (after / before - 1) / change >= OF_WORK:
             fewer = "fewer" if column == "bytes" else "less"
             return ", " + words.format(percent(after / before), "more" if after > before else fewer)
     return ""
 
 
-def _link(evidence: Evidence, delta: float) -> tuple[str, tuple[Row, ...]]:
+def _link(evidence: Evidence, delta: float, groups: Collection[object]) -> tuple[str, tuple[Row, ...]]:
     """The one link whose bandwidth changed most, and lost packets, if that fits: in words, and as facts.
 
-    The other links must not have changed likewise.
+    The other links must not have changed likewise. Its transfers must take half of the change longer.
+
+    Args:
+        groups: those of the collective; None among them: unknown.
     """
     found = []
     for row in evidence.sections["links"].rows:
@@ -391,9 +407,19 @@ def _link(evidence: Evidence, delta: float) -> tuple[str, tuple[Row, ...]]:
     slower = [link for link in found if (link[0] if delta > 0 else 1 / link[0]) < SLOWER_LINK]
     if not slower or 2 * len(slower) > len(found):
         return _packets(evidence, delta, None)
+    explains = (link for link in slower if (number(link[1]["delta"]) or 0.0) / delta >= OF_WORK)
+    slower = [link for link in explains if _is_of(link[1], groups)]
+    if not slower:
+        return _packets(evidence, delta, None)
     _, row, before, after = min(slower, key=lambda link: link[0] if delta > 0 else 1 / link[0])
     text, facts = _packets(evidence, delta, tuple(f"rank {rank}" for rank in str(row["name"]).split("→")))
     return f"; link {short(row['name'])} moves {grouped(before, 1)} → {grouped(after, 1)} GB/s{text}", facts
+
+
+def _is_of(link: Row, groups: Collection[object]) -> bool:
+    """Whether a link may be one of these groups of ranks."""
+    group = link.get("group_key")
+    return group is None or None in groups or group in groups
 
 
 def _packets(evidence: Evidence, delta: float, members: Sequence[str] | None) -> tuple[str, tuple[Row, ...]]:

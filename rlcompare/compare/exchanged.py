@@ -27,7 +27,8 @@ def exchanged(evidence: Evidence, basis: Basis) -> list[set[str]]:
 
     That is so where the same framework operator launched them in the same phase (of operators that several launched, as
     often as before), or where the operators that launched them came in each other's place; else where the calls of one
-    that came or went are matched by as many calls of others (or by a multiple of them) in the other direction.
+    that came or went are matched by as many calls of others (or by a multiple of them) in the other direction, and are
+    not known to have been in other modules.
     """
     operators = basis.operators
     both = {change.name for change in evidence.operators if change.on_both}
@@ -89,9 +90,29 @@ def _answering(evidence: Evidence, operators: Mapping[str, Mapping[int, Part]], 
         if answer.on_both and not _is_for_calls(evidence, other):
             continue  # it changed for another reason, which would be lost
         multiple = -(answer.new_calls - answer.baseline_calls) / calls
-        if 0.99 <= multiple <= MOST_MULTIPLE + 0.01 and abs(multiple - round(multiple)) <= 0.01 * multiple:
+        is_multiple = abs(multiple - round(multiple)) <= 0.01 * multiple
+        if (
+            0.99 <= multiple <= MOST_MULTIPLE + 0.01
+            and is_multiple
+            and not _are_apart(evidence, operators, name, other)
+        ):
             found.add(other)
     return found
+
+
+def _are_apart(evidence: Evidence, operators: Mapping[str, Mapping[int, Part]], one: str, other: str) -> bool:
+    """Whether the calls of two operators are known to have come and gone in other modules.
+
+    In a model of many equal layers, all edits of a layer change calls by the same number.
+    """
+    places = []
+    for name in (one, other):
+        found = _launching(evidence, name, operators[name])
+        place = evidence.edits.place(*found) if found else None
+        if place is None:
+            return False
+        places.append((place.where.inside, place.where.modules))
+    return places[0] != places[1]
 
 
 def _are_few(answers: set[str], one_sided: set[str]) -> bool:

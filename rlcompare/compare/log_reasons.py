@@ -8,7 +8,7 @@ moved in the direction that fits: preemptions, acceptance, turns, MFU, memory, a
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import copysign, fsum, sqrt
 
@@ -76,7 +76,7 @@ def _candidates(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
     by_reason: dict[str, list[_Share]] = defaultdict(list)
     for place, part in basis.of_kind(TIMER).items():
         if part.name == OUTSIDE:
-            if abs(part.delta) >= evidence.run_noise:
+            if abs(part.delta) >= _luck(evidence, part):
                 text = (
                     f"Time outside of the timed phases {moved(part.delta)} per step{_by_timer(evidence, part.delta)}."
                 )
@@ -90,7 +90,7 @@ def _candidates(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
         for reason, amount in found.kept.items():
             by_reason[reason].append(_Share(amount, place, reason not in found.lucky))
         if part.row and found.rest:
-            why, is_reason = _why(evidence, part, found.rest)
+            why, is_reason = _why(evidence, part, found.rest, found.kept)
             if is_reason or abs(found.rest) >= _luck(evidence, part):
                 why += settings(evidence, settings_of(part), found.rest)
                 inner = "" if part.phase == part.name else f", {_place(part.name)}"
@@ -154,12 +154,14 @@ def _luck(evidence: Evidence, part: Part) -> float:
     """By how many ms a part differs between runs of one setting.
 
     A phase of each step differs by at most ``TELLING`` times the part of its own time by which their steps do. What
-    runs in single steps, and waiting, which is a difference of two long times, may differ by more.
+    runs in single steps, and waiting, which is a difference of two long times, may differ by more. What lies outside
+    of the phases has no length of its own: the longer one counts.
     """
     noise, whole = evidence.run_noise, faster_side(evidence.headline) if evidence.headline else 0.0
     if not whole or part.phase in evidence.rare_phases or part.phase in waits():
         return noise
-    return noise * min(1.0, TELLING * min(abs(part.baseline), abs(part.new)) / whole)
+    longest = max if part.name == OUTSIDE else min
+    return noise * min(1.0, TELLING * longest(abs(part.baseline), abs(part.new)) / whole)
 
 
 def _place(name: str) -> str:
@@ -290,8 +292,12 @@ def _beside_the_step(log: TrainingLog, part: Part) -> str:
     return f", as it runs beside the step on the {'new side' if less == 'new' else 'baseline'} ({short(min(known))})"
 
 
-def _why(evidence: Evidence, part: Part, rest: float) -> tuple[str, bool]:
-    """What the log tells of a phase's change, or of what is left of it, and whether that is a reason."""
+def _why(evidence: Evidence, part: Part, rest: float, told: Collection[str] = ()) -> tuple[str, bool]:
+    """What the log tells of a phase's change, or of what is left of it, and whether that is a reason.
+
+    Args:
+        told: as for ``beside``.
+    """
     rare = evidence.rare_phases.get(str(part.phase))
     outside = _moved_out(evidence.log, part)
     in_steps = "" if rare is None else rare.text_of("baseline" if part.baseline else "new") if outside else rare.text
@@ -301,6 +307,6 @@ def _why(evidence: Evidence, part: Part, rest: float) -> tuple[str, bool]:
         batches(evidence, part.name, part.baseline, part.new),
         outside or _beside_the_step(evidence.log, part),
     ]
-    moved_too, is_reason = beside(evidence.log, part, rest)
+    moved_too, is_reason = beside(evidence.log, part, rest, told)
     is_number = rare is not None and rare.by_number(part.baseline, part.new) / part.delta >= FITS
     return "".join((*clauses, moved_too)), is_number or is_reason or any(clauses[1:])

@@ -5,7 +5,7 @@ These are not shares of the change: a sentence states them beside it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from rlcompare.compare.evidence import Evidence
@@ -78,6 +78,7 @@ _PREEMPTED = Beside(
     True,
     "with {new} preemptions instead of {baseline}",
     least=0.2,
+    follows=True,
 )
 _OF_TOOLS = (CALLS, TURNS)
 _OF_GENERATION = (
@@ -100,12 +101,14 @@ _OF_GENERATION = (
         True,
         "with {new} preemptions per step instead of {baseline}",
         least=0.5,
+        follows=True,
     ),
     Beside(
         ("prometheus/sglang:num_retracted_reqs",),
         True,
         "with {new} retracted requests instead of {baseline}",
         least=0.5,
+        follows=True,
     ),
     Beside(
         ("rollout/spec_accept_length", "rollout/spec_accept_rate"),
@@ -118,14 +121,22 @@ _OF_GENERATION = (
         True,
         "with {new} of the responses at the length limit instead of {baseline}",
         least=0.05,
+        follows=True,
     ),
     Beside(
         ("training/filter_groups/evicted_samples",),
         True,
         "with {new} samples filtered out instead of {baseline}",
         least=0.5,
+        follows=True,
     ),
-    Beside(("response/aborted_ratio",), True, "with {new} of the samples aborted instead of {baseline}", least=0.02),
+    Beside(
+        ("response/aborted_ratio",),
+        True,
+        "with {new} of the samples aborted instead of {baseline}",
+        least=0.02,
+        follows=True,
+    ),
     Beside(
         ("prompt_length/mean",),
         True,
@@ -214,20 +225,30 @@ _NOT_OF_SPEED = (
 )  # fmt: skip
 """Parts of the names of settings that do not tell how fast something is."""
 
+_SLOWER_ON = ("_offload", "gradient_checkpointing", "enforce_eager", "free_cache_engine")
+_FASTER_ON = ("prefix_caching", "torch_compile", "remove_padding", "fused_kernels")
+"""How the names of switches end that make a phase slower, or faster."""
+
 WORK_SETTINGS = (_RESPONSES, "data.train_batch", "data.gen_batch", "data.max_response_length")
 _MOST_SETTINGS = 2
 
 
-def beside(log: TrainingLog, part: Part, rest: float) -> tuple[str, bool]:
-    """What else moved as the phase did, at most two things, and whether one of them is a reason."""
+def beside(log: TrainingLog, part: Part, rest: float, told: Collection[str] = ()) -> tuple[str, bool]:
+    """What else moved as the phase did, at most two things, and whether one of them is a reason.
+
+    Args:
+        told: the reasons that explain the other part of the phase's change.
+    """
     found = []
     is_reason = False
     for tell in _tells_of(part):
-        known = [(metric, log.changes[metric]) for metric in tell.metrics if metric in log.changes]
-        told = next(((metric, change) for metric, change in known if _fits(tell, change, log, part, rest)), None)
-        if told is None:
+        if "turns" in told and tell in _OF_TOOLS:
             continue
-        metric, change = told
+        known = [(metric, log.changes[metric]) for metric in tell.metrics if metric in log.changes]
+        moved = next(((metric, change) for metric, change in known if _fits(tell, change, log, part, rest)), None)
+        if moved is None:
+            continue
+        metric, change = moved
         values = {"metric": metric, "new": amount_text(change.new), "baseline": amount_text(change.baseline)}
         found.append(f", {tell.text.format(**values)}")
         is_reason = is_reason or (not tell.follows and len(found) <= 2)
@@ -243,8 +264,10 @@ def _fits(tell: Beside, change: Change, log: TrainingLog, part: Part, rest: floa
     fits = (change.delta > 0) == (rest > 0) if tell.rises else (change.delta > 0) != (rest > 0)
     if not fits or not change.is_telling or abs(change.relative) < tell.moved or abs(change.delta) < tell.least:
         return False
-    if tell.scales and abs(change.relative) < FITS * abs(rest) / max(part.baseline, part.new):
-        return False
+    if tell.scales:
+        share = abs(rest) / max(part.baseline, part.new)
+        if not FITS * share <= abs(change.relative) <= share / FITS:
+            return False
     if tell.sum in log.changes and log.changes[tell.sum].delta * change.delta < 0:
         return False
     return not tell.in_seconds or abs(change.delta) * MS_PER_S >= FITS * abs(rest)
@@ -266,7 +289,8 @@ def settings_of(part: Part) -> Sequence[str]:
 def settings(evidence: Evidence, beginnings: Sequence[str], delta: float) -> str:
     """The settings that concern a phase and differ between the sides; empty if there are none.
 
-    Those of the work, and devices, only if they changed in the direction that fits the change of the phase.
+    Those of the work, devices, and switches that are known to make something slower or faster, only if they changed in
+    the direction that fits the change of the phase.
     """
     found = []
     for row in evidence.sections["env"].rows:
@@ -274,7 +298,7 @@ def settings(evidence: Evidence, beginnings: Sequence[str], delta: float) -> str
         place = next((place for place, beginning in enumerate(beginnings) if _begins(name, beginning)), None)
         if place is None or None in values or values[0] == values[1] or any(part in name for part in _NOT_OF_SPEED):
             continue
-        along = 1 if any(_begins(name, work) for work in WORK_SETTINGS) else -1 if name in DEVICES else 0
+        along = 1 if any(_begins(name, work) for work in WORK_SETTINGS) else -1 if name in DEVICES else _direction(name)
         if _change_of(*values) * along * delta >= 0:
             found.append((place, f"{name} {short(values[0], 30)} → {short(values[1], 30)}"))
     texts = [text for _, text in sorted(found)]
@@ -285,12 +309,23 @@ def _begins(setting: str, beginning: str) -> bool:
     return setting == beginning or (setting.startswith(beginning) and beginning != _RESPONSES)
 
 
+def _direction(setting: str) -> int:
+    """1 for a switch that makes a phase slower, -1 for one that makes it faster, 0 if that is unknown."""
+    name = setting.rpartition(".")[2]
+    return 1 if name.endswith(_SLOWER_ON) else -1 if name.endswith(_FASTER_ON) else 0
+
+
 def _change_of(before: object, after: object) -> float:
-    """How much larger a setting is than before; 0 if it is no number."""
+    """How much larger a setting is than before, where on is more than off; 0 if it is neither a number nor a switch."""
     try:
-        return float(str(after)) - float(str(before))
+        return _number_of(after) - _number_of(before)
     except ValueError:
         return 0.0
+
+
+def _number_of(value: object) -> float:
+    text = str(value).lower()
+    return float({"true": 1, "false": 0}.get(text, text))
 
 
 def amount_text(value: float) -> str:

@@ -7,17 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from math import fsum, isfinite, sqrt
+from math import fsum, isfinite, log2, sqrt
 
 from rlcompare.compare.log_tells import BATCHES, CALLS, FITS, GENERATION, MOVED, NOT_GENERATED, OF_TOOLS, TURNS
 from rlcompare.compare.parts import Part
 from rlcompare.compare.timers import OF_WORKERS, OUT_OF_WORKERS, Change, Driver, TrainingLog
+from rlcompare.model.words import SIDES
 
 SLOWEST_PARTS = ("the generation", OF_TOOLS)
 """How the names of the parts of generation begin that more turns lengthen."""
 
 RANKS = 0.5
 """Part of the change of a rank's tokens by which all tokens must have changed for the ranks to be as many as before."""
+
+SAME_DEVICES = 0.15
+"""How far the binary logarithms of two equal numbers of devices may differ: means of steps are not exact."""
 
 PASSES = ("update_actor", "update_critic", "old_log_prob", "ref_log_prob", "values")
 """Phases that pass over the whole batch, whose busiest rank decides."""
@@ -84,8 +88,7 @@ def _of_generation(log: TrainingLog, part: Part) -> tuple[Sequence[Reason], floa
         calls = log.change(*CALLS.metrics)
         change = calls[1] if calls else turns
         by_turns = part.baseline * change.delta / change.baseline if change.baseline else part.delta
-        whole = abs(by_turns) >= FITS * abs(part.delta)
-        return [Reason("turns", part.delta if whole else by_turns)], 0.0
+        return [Reason("turns", min(by_turns, part.delta, key=abs))], 0.0
     if part.name.startswith(NOT_GENERATED):
         return (), 0.0
     batch = batch_of(log)
@@ -191,6 +194,8 @@ def _of_pass(log: TrainingLog, part: Part) -> tuple[Sequence[Reason], float]:
         return [Reason(work, amount, is_more_than_luck(change))], error
     total = log.changes.get("perf/total_num_tokens")
     if total and work == "work" and abs(total.relative) < RANKS * abs(mean.relative):
+        if _has_same_devices(log):
+            return (), 0.0  # more devices share the tokens of a rank: each has as many as before
         work = "ranks"
     # The busiest rank has more tokens because all have (mean), or because they are shared out less evenly.
     part_of_all = change.baseline * mean.delta / mean.baseline / change.delta
@@ -201,6 +206,18 @@ def _of_pass(log: TrainingLog, part: Part) -> tuple[Sequence[Reason], float]:
         Reason("imbalance", amount * (1 - part_of_all), apart.is_telling),
         Reason(work, amount * part_of_all, is_more_than_luck(mean)),
     ], error
+
+
+def _has_same_devices(log: TrainingLog) -> bool:
+    """Whether as many devices made the steps of both sides, by their tokens per second and those of each device."""
+    time = log.change("perf/time_per_step", "timing_s/step")
+    tokens, rate = (log.changes.get(name) for name in ("perf/total_num_tokens", "perf/throughput"))
+    if time is None or tokens is None or rate is None:
+        return False
+    before, after = (getattr(time[1], side) * getattr(rate, side) for side in SIDES)
+    if not before or not after or not tokens.baseline or not tokens.new:
+        return False
+    return abs(log2((tokens.new / after) / (tokens.baseline / before))) < SAME_DEVICES
 
 
 def _both(*errors: float | None) -> float | None:

@@ -17,6 +17,7 @@ from rlcompare.compare.parts import (
     COMMUNICATION,
     COMPUTE,
     LATE_START,
+    LEAST_OF_PHASE,
     TIMER,
     WAIT,
     Basis,
@@ -332,11 +333,16 @@ def _is_rest(basis: Basis, parts: Mapping[int, Part]) -> bool:
 
 
 def mostly(row: Row, delta: float) -> str:
-    """The part of the profiled phase that changed most. It is the profile's: the parts do not sum to the timer."""
+    """The part of the profiled phase that changed most, if the phase changed there about as much as by its timer.
+
+    It is the profile's: the parts do not sum to the timer.
+    """
     changes = {name: change_of(row, part) or 0.0 for part, name in _PROFILED.items()}
     whole_ = fsum(changes.values())
     most = max(changes, key=lambda name: changes[name] * (1 if delta > 0 else -1))
-    return f", mostly {most}" if abs(changes[most]) > 0.5 * abs(whole_) and whole_ * delta > 0 else ""
+    if not delta or not LEAST_OF_PHASE <= whole_ / delta <= 1 / LEAST_OF_PHASE:
+        return ""
+    return f", mostly {most}" if abs(changes[most]) > 0.5 * abs(whole_) else ""
 
 
 def batches(evidence: Evidence, phase: str, before: float, after: float) -> str:

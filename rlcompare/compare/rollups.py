@@ -197,8 +197,9 @@ class Rollups:
     def close(self) -> None:
         """Ends the queries whose results nobody requested, and drops all tables."""
         self._pool.shutdown(cancel_futures=True)
-        for con in (*self._cursors, self._con):
-            con.close()
+        for cursor in self._cursors:
+            cursor.close()
+        db.close(self._con)
 
     def rows(self, record: type[R]) -> list[R]:
         """The rows of a record's query. Each query runs once."""

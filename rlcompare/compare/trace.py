@@ -87,7 +87,7 @@ def plan_of(store: Path, run: str, step: int | None, member: str | None) -> Plan
         db.attach(con, store, read_only=True)
         found = [Shown(*row) for row in con.execute(resources.sql("trace/choice")).fetchall()]
     finally:
-        con.close()
+        db.close(con)
     if not found:
         return None
     steps = {row.step for row in found}
@@ -108,7 +108,7 @@ def has_events(store: Path) -> bool:
         db.attach(con, store, read_only=True)
         return con.execute("SELECT value FROM store.meta WHERE key = 'events'").fetchone() == ("kept",)
     finally:
-        con.close()
+        db.close(con)
 
 
 def write_trace(sides: Mapping[SideName, Source], target: Path) -> list[str]:
@@ -126,7 +126,7 @@ def write_trace(sides: Mapping[SideName, Source], target: Path) -> list[str]:
         left_out = _lanes(con, sides)
         _write(con, target, _header(sides, left_out))
     finally:
-        con.close()
+        db.close(con)
     return left_out
 
 

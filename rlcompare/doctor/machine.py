@@ -248,7 +248,7 @@ def _extension_problem() -> str | None:
                 made.execute("CREATE TABLE TASK (n INTEGER)")
                 made.execute("INSERT INTO TASK VALUES (7)")
                 made.commit()
-            with closing(db.connect(1, sqlite=True)) as con:
+            with db.closed(db.connect(1, sqlite=True)) as con:
                 db.attach_sqlite(con, path, "profile")
                 return None if db.run(con, "SELECT n FROM profile.TASK") == [(7,)] else "it reads wrong values"
     except Exception as error:  # wrong versions and a full disk raise different errors

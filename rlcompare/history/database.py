@@ -11,7 +11,7 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
 
@@ -110,7 +110,7 @@ def _opened(place: Place, *, read_only: bool) -> Iterator[duckdb.DuckDBPyConnect
     finally:
         with suppress(duckdb.Error):
             con.execute("ROLLBACK")
-        con.close()
+        db.close(con)
 
 
 def _make(file: Path) -> None:
@@ -122,7 +122,7 @@ def _make(file: Path) -> None:
     temporary.sweep(file.parent)
     partial = temporary.partial_of(file)
     try:
-        with closing(db.connect(1)) as con:
+        with db.closed(db.connect(1)) as con:
             con.execute(f"ATTACH {db.quoted(partial.absolute())} AS {NAME} ({_NEW_FILE})")
         os.link(partial, file)  # fails if another process was faster
     except duckdb.InterruptException:

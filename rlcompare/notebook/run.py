@@ -186,8 +186,7 @@ class Run(Mapping[str, Table]):
         with self._lock:
             if not self._closed:
                 self._closed = True
-                self._con.close()
-                del self._con  # its folder for temporary files goes with it
+                db.close(self._con)
             if self._scratch is not None:
                 self._scratch.cleanup()
 

@@ -47,7 +47,7 @@ def write_again(con: duckdb.DuckDBPyConnection, partial: Path) -> None:
 def main() -> None:
     """Make a store, the second argument, of an exported one, the first argument."""
     exported, clean = map(Path, sys.argv[2:])
-    with db.connect(1) as con:
+    with db.closed(db.connect(1)) as con:
         db.run(con, "SET preserve_insertion_order = true")
         db.attach(con, clean, read_only=False)
         con.execute("USE store")

@@ -150,7 +150,7 @@ def _taken_over(pack: Path, target: Path, choose: Callable[[], Path]) -> Iterato
         finish(con, partial)
         partial.replace(choose())
     finally:
-        con.close()
+        db.close(con)
         remove(partial)
 
 

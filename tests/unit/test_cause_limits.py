@@ -169,13 +169,37 @@ def test_few_calls_and_large_multiples_match_by_chance(old: float, new: float, r
     assert ("replaced" in whats(exchanged(old, new))) == replaced
 
 
+@pytest.mark.parametrize(
+    ("group", "delta", "named"), [("a", 5.0, True), (None, 5.0, True), ("b", 5.0, False), ("a", 4.9, False)]
+)
+def test_a_link_is_of_the_collective_and_takes_half_of_its_change_longer(
+    group: str | None, delta: float, named: bool
+) -> None:
+    evidence = evidence_of({("comm", None, "all_reduce"): (10.0, 20.0)})
+    row: Row = {
+        "name": "all_reduce",
+        "presence": "both",
+        "baseline": 30.0,
+        "new": 40.0,
+        "delta": 10.0,
+        "group_key": "a",
+    }
+    link: Row = {"name": "0→1", "baseline_gb_per_s": 10.0, "new_gb_per_s": 5.0, "delta": delta, "group_key": group}
+    others: list[Row] = [{**link, "name": f"0→{rank}", "new_gb_per_s": 10.0, "delta": 0.0} for rank in (2, 3)]
+    sections = {
+        **evidence.sections, "collectives": Section("collectives", "ms", (), None, "", (row,)),
+        "links": Section("links", "ms", (), None, "", (link, *others)),
+    }  # fmt: skip
+    assert ("link 0→1" in find_causes(replace(evidence, sections=sections))[0][0].text) == named
+
+
 @pytest.mark.parametrize(("rate", "named"), [(6.9, True), (7.1, False)])
 def test_a_link_below_seven_tenths_of_its_bandwidth_is_named(rate: float, named: bool) -> None:
     evidence = evidence_of({("comm", None, "all_reduce"): (10.0, 20.0)})
     row: Row = {"name": "all_reduce", "presence": "both", "baseline": 30.0, "new": 40.0, "delta": 10.0}
     links: list[Row] = [
-        {"name": name, "baseline_gb_per_s": 10.0, "new_gb_per_s": new}
-        for name, new in (("0→1", rate), ("0→2", 10.0), ("0→3", 10.0))
+        {"name": name, "baseline_gb_per_s": 10.0, "new_gb_per_s": new, "delta": delta}
+        for name, new, delta in (("0→1", rate, 5.0), ("0→2", 10.0, 0.0), ("0→3", 10.0, 0.0))
     ]
     sections = {
         **evidence.sections, "collectives": Section("collectives", "ms", (), None, "", (row,)),

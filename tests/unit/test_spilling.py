@@ -22,16 +22,19 @@ def tmp_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_in_the_folder_for_temporary_files_and_not_in_the_current_one(tmp_folder: Path) -> None:
-    with closing(db.connect_to_stores(1, [])) as locked, pytest.raises(Exception, match="locked"):
+    with db.closed(db.connect_to_stores(1, [])) as locked, pytest.raises(Exception, match="locked"):
         locked.execute("SET temp_directory = '.tmp'")
-    with closing(db.connect(1)) as con:
+    with db.closed(db.connect(1)) as con:
         con.execute("SET memory_limit = '60MB'")
         con.execute("CREATE TABLE large AS SELECT i, md5(i::VARCHAR) AS text FROM range(2_000_000) AS r(i)")
         private = max(tmp_folder.iterdir(), key=lambda path: len(list(path.iterdir())))
         assert any(private.iterdir())
         assert private.stat().st_mode & 0o777 == 0o700
         assert temporary.is_left(private.name, 0) is False, "a running process owns it"
-    del con, locked
+    assert list(tmp_folder.iterdir()) == [], "also while somebody holds the connections"
+    con = db.connect(1)
+    assert list(tmp_folder.iterdir())
+    del con
     assert list(tmp_folder.iterdir()) == []
     assert list(Path.cwd().iterdir()) == []
 
