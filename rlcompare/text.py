@@ -114,6 +114,10 @@ def pad(text: str, width: int, right: bool = False) -> str:
     return blanks + text if right else text + blanks
 
 
+_BEFORE_UNIT = re.compile(r"(?<=\d) (?=(?:%|[mnuµ]?s|[KMGT]?i?B|MHz|GB/s)(?!\w))")
+"""The blank between a number and its unit, at which no line is broken."""
+
+
 def wrap(text: str, width: int) -> list[str]:
     """The whole text on lines of a width, broken at blanks, and beside Chinese characters. Only words that are longer
     than a line are split.
@@ -130,7 +134,8 @@ def wrap(text: str, width: int) -> list[str]:
 
 def _units(text: str, width: int) -> Iterator[tuple[bool, str]]:
     """What stays on one line, and whether a blank stands before it."""
-    for word in text.split(" "):
+    for word in _BEFORE_UNIT.sub("\0", text).split(" "):
+        word = word.replace("\0", " ")
         units = [word] if word.isascii() else _UNIT.findall(word) or [word]
         for place, unit in enumerate(units):
             for part, piece in enumerate(pieces(unit, width)):

@@ -108,8 +108,8 @@ def _compare(
     shared = shared_cache(request.cache_dir, request.no_cache)
     engine = engine_of(request.engine, request.ray_address, mirrors)
     baseline_runs, new_runs = (
-        _find(side, request.prefer, request.layout, request.ranks, steps_of_side)
-        for side, steps_of_side in zip(sides, steps, strict=True)
+        _find(side, request.prefer, request.layout, request.ranks, steps_of_side, option)
+        for side, steps_of_side, option in zip(sides, steps, _step_options(request), strict=True)
     )
     labels = [redacted(label) for label in _labels(baseline, new)]
 
@@ -196,6 +196,14 @@ def _steps(request: Request) -> tuple[tuple[int, ...] | None, tuple[int, ...] | 
     return request.base_steps or request.steps, request.new_steps or request.steps
 
 
+def _step_options(request: Request) -> tuple[str, str]:
+    """The options with which the steps of the sides were chosen."""
+    return (
+        "--step" if request.base_steps is None else "--base-step",
+        "--step" if request.new_steps is None else "--new-step",
+    )
+
+
 def _sides(request: Request) -> tuple[SidePaths, SidePaths]:
     missing = [name for name, given in (("-d NEW", request.new), ("-bp BASELINE", request.baseline)) if not given]
     if missing:
@@ -218,11 +226,12 @@ def _find(
     layout: str | None,
     ranks: tuple[int, ...] | None = None,
     steps: tuple[int, ...] | None = None,
+    option: str = "--step",
 ) -> list[RunInput]:
     """The runs of a side. A run that several paths contain is used once, because it is not a repetition."""
     runs: dict[object, RunInput] = {}
     for path in side.paths:
-        for run in select_runs(path, prefer=prefer, layout=layout, ranks=ranks, steps=steps):
+        for run in select_runs(path, prefer=prefer, layout=layout, ranks=ranks, steps=steps, option=option):
             files = frozenset(real_path(file) for capture in run.captures for file in capture.files.values())
             key = files or (*map(real_path, run.paths), run.name)
             if key in runs:

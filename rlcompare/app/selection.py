@@ -20,9 +20,18 @@ _NUMBERED = re.compile(r"#\d+$")
 
 
 def select_runs(
-    path: Path, *, prefer: str, layout: str | None, ranks: Sequence[int] | None, steps: Sequence[int] | None
+    path: Path,
+    *,
+    prefer: str,
+    layout: str | None,
+    ranks: Sequence[int] | None,
+    steps: Sequence[int] | None,
+    option: str = "--step",
 ) -> list[RunInput]:
     """The runs that a path holds, reduced to the chosen ranks and steps.
+
+    Args:
+        option: with which the steps were chosen, for messages.
 
     Raises:
         UsageError: a rank does not exist, or a step is known not to exist.
@@ -37,12 +46,12 @@ def select_runs(
     for run in runs:
         where = f"{path}" if len(runs) == 1 else f"run {run.name} in {path}"
         if not run.captures:
-            raise UsageError(f"--step: {where} contains no profile to select steps from")
+            raise UsageError(f"{option}: {where} contains no profile to select steps from")
         known = known_steps(run)
         missing = set(steps) - known if known is not None else set()
         if known is not None and missing:
             noun = "step" if len(known) == 1 else "steps"
-            raise UsageError(f"--step {list_numbers(missing)}: {where} only has {noun} {list_numbers(known)}")
+            raise UsageError(f"{option} {list_numbers(missing)}: {where} only has {noun} {list_numbers(known)}")
     return [replace(run, steps=frozenset(steps)) for run in runs]
 
 

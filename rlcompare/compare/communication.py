@@ -55,6 +55,9 @@ SLOWER_LINK = 0.7
 OF_WORK = 0.5
 """Part of a collective's change that more bytes or calls, or a slower link, must explain to be named."""
 
+OFFSET = 0.2
+"""Waiting and transfer that changed in opposite directions are told apart from this part of the larger change."""
+
 _PACKETS = {"dropped": "dropped {} {}", "error": "had {} damaged {}", "retried": "sent {} {} again"}
 """What is said of packets, by the end of their counter's name."""
 
@@ -206,7 +209,7 @@ def communication(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
             text = f"Exposed {short(name)} {moved(delta)} per step, and its total {moved(own)}{tail}"
         if all(part.kind == "transfer" for part in parts.values()):
             more = f"{ms(delta)} {'more' if delta > 0 else 'less'}"
-            tail = f"{_work(rows, fsum(part.baseline for part in parts.values()), delta)}{_lone(rows)}{link}."
+            tail = f"{_work(rows, delta)}{_lone(rows)}{link}."
             text = f"{short(name)} takes {more} of the step after all ranks have started it{tail}"
         yield Candidate("communication", whole(parts), text, "collectives", name, facts if tail in text else ())
 
@@ -334,15 +337,14 @@ def _split(rows: Sequence[Row]) -> str:
     Args:
         rows: of the section ``collectives``, of this collective: one for each group of ranks.
     """
-    before = fsum(number(row["baseline"]) or 0.0 for row in rows)
-    if work := _work(rows, before, fsum(number(row["delta"]) or 0.0 for row in rows)):
+    if work := _work(rows, fsum(number(row["delta"]) or 0.0 for row in rows)):
         return work
     lone = _lone(rows)
     waits, transits = _sums(rows, "wait_ms"), _sums(rows, "transit_ms")
     if waits is None or transits is None:
         return lone
     wait, transit = waits[1] - waits[0], transits[1] - transits[0]
-    if wait * transit < 0 and 2 * min(abs(wait), abs(transit)) > max(abs(wait), abs(transit)):
+    if wait * transit < 0 and min(abs(wait), abs(transit)) > OFFSET * max(abs(wait), abs(transit)):
         return f"{lone}, waiting for other ranks {signed(wait)} and transfer {signed(transit)}"
     if abs(wait) > 2 * abs(transit):
         return f"{lone}, nearly all of it waiting for other ranks"
@@ -374,21 +376,28 @@ def _sums(rows: Sequence[Row], column: str) -> tuple[float, float] | None:
     return sums[0], sums[1]
 
 
-def _work(rows: Sequence[Row], before_ms: float, change: float) -> str:
-    """More bytes or calls of a collective in all groups; empty if both are the same, unknown, or do not explain it.
+def _work(rows: Sequence[Row], change: float) -> str:
+    """More bytes or calls of a collective in all groups; empty if both are the same, unknown, or no reason.
 
     Args:
-        before_ms, change: the collective's time on the baseline, and how much it changed: in proportion to the bytes
-            or calls, it must have changed by half as much.
+        change: what they must explain half of, in ms: in proportion, or all of the time of a group that one side lacks.
     """
     for column, words in (("bytes", "and moves {} {} bytes"), ("calls", "and is called {} {} often")):
         before, after = _sums(rows, column) or (0.0, 0.0)
-        if not before or not after or abs(after / before - 1) <= LEAST_RELATIVE:
+        if not change or not before or not after or abs(after / before - 1) <= LEAST_RELATIVE:
             continue
-        if change and before_ms * (after / before - 1) / change >= OF_WORK:
+        if fsum(_by_proportion(row, column) for row in rows) / change >= OF_WORK:
             fewer = "fewer" if column == "bytes" else "less"
             return ", " + words.format(percent(after / before), "more" if after > before else fewer)
     return ""
+
+
+def _by_proportion(row: Row, column: str) -> float:
+    """By how many ms a collective of a group would have changed in proportion to its bytes or calls."""
+    before, after = (number(row.get(f"{side}_{column}")) for side in SIDES)
+    if row["presence"] != Presence.BOTH:
+        return number(row["delta"]) or 0.0
+    return (number(row["baseline"]) or 0.0) * (after / before - 1) if before and after is not None else 0.0
 
 
 def _link(evidence: Evidence, delta: float, groups: Collection[object]) -> tuple[str, tuple[Row, ...]]:

@@ -152,13 +152,10 @@ def assess(
     """
     held = {side: [capture for capture in captures if capture.side == side] for side in SIDES}
     findings = _environment(sides, held, _have_metrics(training), varied)
-    findings += [*_training(training), *_other_meanings(apart)]
     if bool(held["baseline"]) != bool(held["new"]):
-        where = "baseline" if held["baseline"] else "new side"
-        message = f"Only the {where} has a profile: only the metrics logged by training are compared."
-        has = ["yes" if held[side] else "no" for side in SIDES]
-        findings.append(Finding("profile", has[0], has[1], CAUTION, message))
+        findings += [*_lone_profile(held, training), *_other_meanings(apart)]
     else:
+        findings += [*_training(training), *_other_meanings(apart)]
         findings += [
             *_extent(sides, held),
             *(_lone_marks(mark, _have_metrics(training)) for mark in lone_marks if not mark.counted),
@@ -311,10 +308,25 @@ def _lone_marks(mark: LoneMark, have_metrics: bool) -> Finding:
     marked, other = ("baseline", "new side") if mark.side == "baseline" else ("new side", "baseline")
     message = (
         f"Only the {marked} marks its steps. The number of steps on the {other} is unknown, and so are its times per"
-        " step. If it has one step, declare this with --varied steps."
+        " step. If it has one step, declare this with --varied steps.marked."
     )
     baseline, new = ("yes" if side == mark.side else "no" for side in SIDES)
     return Finding(_MARKED, baseline, new, CAUTION if have_metrics else SEVERE, message)
+
+
+def _lone_profile(held: Mapping[SideName, Sequence[object]], training: Sequence[Training]) -> list[Finding]:
+    """That one side alone has a profile. If the other alone has metrics, nothing was measured on both."""
+    has = ["yes" if held[side] else "no" for side in SIDES]
+    where, other = ("baseline", "new side") if held["baseline"] else ("new side", "baseline")
+    logged = {run.side for run in training}
+    if logged and not any(held[side] for side in logged):
+        message = (
+            f"Only the {where} has a profile, and only the {other} has training metrics: the sides measured different"
+            " things."
+        )
+        return [Finding("profile", has[0], has[1], SEVERE, message)]
+    message = f"Only the {where} has a profile: only the metrics logged by training are compared."
+    return [*_training(training), Finding("profile", has[0], has[1], CAUTION, message)]
 
 
 def _training(training: Sequence[Training]) -> list[Finding]:
@@ -325,7 +337,8 @@ def _training(training: Sequence[Training]) -> list[Finding]:
         return []
     if "no" in has:
         where = "baseline" if has[0] == "yes" else "new side"
-        message = f"Only the {where} has training metrics: speed is judged by the profile only."
+        missing = ", and a gate counts them as missing" if has[0] == "yes" else ""
+        message = f"Only the {where} has training metrics: speed is compared by the profile only{missing}."
         return [Finding("metrics", has[0], has[1], CAUTION, message)]
     steps = [max(run.steps for run in runs[side]) for side in SIDES]
     shared = max(run.shared for run in training)

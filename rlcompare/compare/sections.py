@@ -140,7 +140,7 @@ def _phases(maker: SectionMaker, rollups: Rollups) -> Section:
     section = maker.timed(
         "phases",
         phases,
-        "phase",
+        lambda phase: "phase" if phase.name != OUTSIDE else "marked step",  # who marks none cannot tell
         measure=f"{kind}_ns",
         note="Wall time on the host." if walls else "Computation, exposed communication and the gaps before them.",
         same={"kind": kind},

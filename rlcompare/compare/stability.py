@@ -125,7 +125,7 @@ def _non_finite(baseline: Mapping[str, Level], new: Mapping[str, Level]) -> Iter
         text = f"{name} is not a finite number in {count} of {count + steps} steps, first in step {step}{more}."
         if side == "new" and counts["baseline"]:
             also = counts["baseline"]
-            text = f"{text[:-1]}. On the baseline, it is not in {also} step{'s' if also > 1 else ''}."
+            text = f"{text[:-1]}. On the baseline, it is not finite in {also} step{'s' if also > 1 else ''}."
         severity = ERROR if side == "new" else WARN
         prefix = "" if side == "new" else "Baseline: "
         yield Symptom("health.non_finite", name, side, severity, counts["baseline"], counts["new"], step, prefix + text)

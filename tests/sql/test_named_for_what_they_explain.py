@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from rlcompare.model.diff import Diff
+from rlcompare.compare.log_tells import settings
+from rlcompare.model.diff import Diff, Row, Section
 from tests.sql.rollup_stores import MS, RollupStore, compared
 from tests.sql.test_compare_limits import logged
+from tests.unit.test_causes import evidence_of
 
 OPERATORS = {"MatMulV2": 40, "FlashAttentionScore": 25, "Add": 15, "Cast": 10, "RmsNorm": 10}
 """Operators of a step, and their times in ms."""
@@ -258,3 +261,83 @@ def test_one_timer_has_one_name_on_both_sides(tmp_path: Path) -> None:
     rows = {row["name"]: (row["baseline"], row["new"]) for row in diff.sections["phases"].rows}
     assert "generate_sequences" not in rows
     assert all(rows["wait_for_samples"])
+
+
+def test_turns_explain_no_more_than_their_part_of_the_tool_calls(tmp_path: Path) -> None:
+    """A quarter more calls, each of which takes longer, in the slowest sample: 20 s, then 30 s."""
+    tools, decode = (f"timing_s/agent_loop/slowest/{name}" for name in ("tool_calls", "generate_sequences"))
+
+    def made(seed: int, calls: float, seconds: float) -> list[dict[str, float]]:
+        counts = {"tool_call_counts/mean": about(calls), "num_turns/mean": about(calls + 4)}
+        found = steps(seed, {tools: about(seconds), decode: about(40), PHASES[1]: about(20), **counts})
+        found = [{**one, "timing_s/gen": one[tools] + one[decode]} for one in found]
+        return with_step(found, "timing_s/gen", PHASES[1])
+
+    diff = of_logs(tmp_path, made(1, 2.0, 20.0), made(2, 2.5, 30.0))
+    turns, rest = diff.causes
+    assert (turns.what, turns.delta_ms) == ("turns", pytest.approx(5_000, rel=0.1))
+    assert rest.text.endswith("in the tool calls of the slowest sample.")
+
+
+@pytest.mark.parametrize("devices", [4, 8])
+def test_ranks_that_share_a_batch_are_devices(tmp_path: Path, devices: int) -> None:
+    """Each rank of data parallelism has twice the tokens: half the devices, or two that share them at a cost."""
+
+    def made(seed: int, ranks: int, number: int, rate: float) -> list[dict[str, float]]:
+        found = steps(seed, {PHASES[0]: about(60), "perf/total_num_tokens": about(800_000, 0.03)})
+        for one in found:
+            one["global_seqlen/mean"] = one["perf/total_num_tokens"] / ranks
+            one["global_seqlen/balanced_max"] = 1.02 * one["global_seqlen/mean"]
+            one[PHASES[1]] = one["global_seqlen/mean"] / rate
+        found = with_step(found, *PHASES[:2])
+        for one in found:
+            one["perf/time_per_step"] = one["timing_s/step"]
+            one["perf/throughput"] = one["perf/total_num_tokens"] / one["timing_s/step"] / number
+        return found
+
+    said = texts(of_logs(tmp_path, made(1, 8, 8, 5000.0), made(2, 4, devices, 5000.0 if devices == 4 else 7500.0)))
+    assert ("as fewer ranks share a batch" in said) == (devices == 4)
+    assert ("Phase update_actor grew by 6." in said) == (devices == 8)
+
+
+@pytest.mark.parametrize(("prompt", "named"), [(230.0, True), (300.0, False)])
+def test_what_moved_far_more_than_the_phase_is_not_told(tmp_path: Path, prompt: float, named: bool) -> None:
+    def made(seed: int, seconds: float, length: float) -> list[dict[str, float]]:
+        given = {PHASES[0]: about(seconds), PHASES[1]: about(20), "prompt_length/mean": about(length)}
+        return with_step(steps(seed, given), *PHASES[:2])
+
+    said = texts(of_logs(tmp_path, made(1, 60.0, 200.0), made(2, 69.0, prompt)))
+    assert "Phase generate_sequences grew by 8.98 s per step" in said
+    assert ("with prompts of" in said) == named
+
+
+def test_steps_of_different_length_are_no_first_steps(tmp_path: Path) -> None:
+    """A step of 1.35 times the median is a slow one where steps differ by 15 %, and a first one where by 1 %."""
+    for part, count in ((0.15, 0), (0.01, 1)):
+        found = with_step(steps(3, {PHASES[0]: about(60, part), PHASES[1]: about(20, part)}), *PHASES[:2])
+        found[0]["timing_s/step"] = 110.0
+        for one in found[1:10]:
+            one["timing_s/step"] = min(one["timing_s/step"], 95.0)
+        (tmp_path / str(count)).mkdir()
+        diff = of_logs(tmp_path / str(count), found, found)
+        assert sum(event.what == "first_steps" for event in diff.events if event.side == "new") == count
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "named"),
+    [
+        ("actor_rollout_ref.actor.fsdp_config.param_offload", ("false", "true"), True),
+        ("actor_rollout_ref.actor.fsdp_config.param_offload", ("True", "False"), False),
+        ("actor_rollout_ref.actor.use_torch_compile", ("true", "false"), True),
+        ("actor_rollout_ref.actor.use_torch_compile", ("false", "true"), False),
+        ("actor_rollout_ref.actor.strategy", ("fsdp", "fsdp2"), True),
+    ],
+)
+def test_a_switch_that_makes_a_phase_faster_is_not_told_where_it_slowed(
+    name: str, values: tuple[str, str], named: bool
+) -> None:
+    row: Row = {"name": name, "baseline": values[0], "new": values[1]}
+    evidence = replace(
+        evidence_of({("comm", None, "x"): (10.0, 20.0)}), sections={"env": Section("env", "", (), None, "", (row,))}
+    )
+    assert (name in settings(evidence, ("actor_rollout_ref.actor.",), 5_000.0)) == named

@@ -89,7 +89,8 @@ def read(path: Path, part: str = "") -> Metrics:
     if not metrics.steps:
         remedy = "Pass the log of a job whose trainer.logger includes console"
         raise InputError(path, "it contains no metrics: no readable line such as step:1 - timing_s/step:1.5", remedy)
-    metrics.rounded = len(written) >= _LEAST_ROUNDED and all(map(_THREE_DECIMALS.fullmatch, written))
+    numbers = sum(value[-1:].isdigit() for value in written)
+    metrics.rounded = numbers >= _LEAST_ROUNDED and all(map(_THREE_DECIMALS.fullmatch, written))
     return metrics
 
 
