@@ -171,6 +171,9 @@ class TestSelection:
     def test_a_step_of_verls_folders(self, rlcompare: Command) -> None:
         assert rlcompare("sample", "-o", "verl", "--layout", "verl", "--layers", 1, "--decode-steps", 1).code == 0
         assert "verl only has step 2" in rlcompare("diff", "-d", "verl", "-bp", "verl", "--step", 1).error
+        for option in ("--base-step", "--new-step"):
+            said = rlcompare("diff", "-d", "verl", "-bp", "verl", option, 1).error
+            assert f"{option} 1: verl only has step 2" in said
         assert rlcompare("diff", "-d", "verl", "-bp", "verl", "--step", 2).code == 0
 
     def test_a_step_that_one_of_several_runs_lacks(self, rlcompare: Command) -> None:

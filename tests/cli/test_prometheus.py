@@ -159,6 +159,16 @@ class TestJoinedByTime:
             in dict(rows(store, "SELECT key, message FROM finding"))["unnamed_metrics"]
         )
 
+    def test_a_series_that_two_answers_hold_counts_once(self, engine: Engine, tmp_path: Path) -> None:
+        text = scrapes(engine)
+        answers = [answer(text, "vllm:"), answer(text, "vllm:num_preemptions"), answer(text, "vllm:request_queue")]
+        (tmp_path / "a.json").write_text("\n".join(map(json.dumps, answers)))
+        history(tmp_path / "history.jsonl")
+
+        store = store_of(tmp_path / "history.jsonl", tmp_path / "s.duckdb")
+
+        assert values(store) == EXPECTED
+
     def test_engines_that_started_again(self, tmp_path: Path) -> None:
         # GIVEN a counter that stands at 4 when the engine starts again in step 2, and then counts seconds from 2
         counts = {second: second // 3 if second < 15 else second - 13 for second in range(31)}

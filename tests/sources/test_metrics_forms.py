@@ -158,9 +158,10 @@ class TestConsole:
 
         assert rows(store, "SELECT step, name, value FROM metric ORDER BY step, name") == [
             (1, "a/x", 0.5), (1, "a/y", 0.25), (2, "a/y", 0.75), (4, "a/x", 1.5), (4, "a/y", 1.75),
-            (5, "a/x", 2.5), (5, "a/y", 2.7),
+            (5, "a/x", 2.5),
         ]  # fmt: skip
         said = findings(store)
+        assert "truncated line (6)" in said["cut_metrics"]  # its last value may lack digits
         assert said["unreadable_metrics"] == "1 line of job.log cannot be read and were left out: 4"
         assert "1 value in job.log" in said["no_numbers"] and "line 2" in said["no_numbers"]
 
@@ -1009,3 +1010,27 @@ def test_files_of_gigabytes_are_refused_before_they_are_read(tmp_path: Path) -> 
             file.truncate(5 * 2**30)
         with pytest.raises(InputError, match=r"larger than (128|256|768) MiB"):
             store_of(path, tmp_path / "s.duckdb")
+
+
+def test_of_several_jobs_times_and_oddities_are_those_of_the_one_that_is_read(tmp_path: Path) -> None:
+    jobs = {20: ("timing_s/step:1e12 - a/x:nan", "timing_s/step:-5"), 24: ("timing_s/step:10.0 - a/x:0.5", "a/x:1.0")}
+    lines = (
+        f"2026-11-{day}T10:0{step}:00Z step:{step} - {line}\n"
+        for day, of_job in jobs.items()
+        for step, line in enumerate(of_job, 1)
+    )
+    store = store_of(_write(tmp_path / "job.log", "".join(lines)), tmp_path / "s.duckdb")
+    ((started,),) = rows(store, "SELECT value FROM meta WHERE key = 'started_ns'")
+    assert int(started) // 10**9 >= 1_795_500_000, "it is that of 24 November"
+    assert findings(store).keys() == {"earlier_job"}
+
+
+def test_traces_by_their_names(tmp_path: Path) -> None:
+    kernel = {"ph": "X", "cat": "kernel", "name": "mm", "pid": 0, "tid": 7, "ts": 1, "dur": 2}
+    for name, rank in (("rank0.json", 0), ("rank2.JSON", 2)):
+        trace = {"distributedInfo": {"rank": rank}, "traceEvents": [kernel | {"args": {"stream": 7, "device": 0}}]}
+        _write(tmp_path / "p" / name, json.dumps(trace))
+    (tmp_path / "p" / "rank1.json.zst").write_bytes(b"\x28\xb5\x2f\xfd")
+    store = store_of(tmp_path / "p", tmp_path / "s.duckdb")
+    assert rows(store, "SELECT rank FROM capture ORDER BY rank") == [(0,), (2,)]
+    assert any("rank1.json.zst was left out: it is compressed (zst)" in text for text in findings(store).values())

@@ -307,6 +307,7 @@ class TestCollectives:
             ("void tensorrt_llm::kernels::oneShotAllReduceKernel<__half, 8>()", "all_reduce"),
             ("void flashinfer::trtllm_allreduce_fusion::allreduce_fusion_kernel_oneshot_lamport<>()", "all_reduce"),
             ("void deep_ep::internode_ll::dispatch<true, 7168>()", "all_to_all"),
+            ("void quickreduce::allreduce_prototype_twoshot<quickreduce::AllReduceTwoshot<half>>()", "all_reduce"),
         ],
     )
     def test_told_by_the_kernels_name(self, tmp_path: Path, name: str, kind: str) -> None:
@@ -314,6 +315,20 @@ class TestCollectives:
         reading = read(path)
         assert reading.rows("SELECT collective_kind(op_type, name) FROM stage_collective") == [(kind,)]
         assert reading.rows("SELECT count(*) FROM stage_kernel") == [(0,)]
+
+    @pytest.mark.parametrize(
+        ("name", "category"),
+        [
+            ("void vllm::reshape_and_cache_flash_kernel<half>()", "vector"),
+            ("void vllm::convert_fp8_kernel<half>()", "vector"),
+            ("void implicit_convolve_sgemm<float>()", "cube"),
+            ("ampere_conv_fprop", "cube"),
+            ("void flash_fwd_kernel<>()", "cube"),
+        ],
+    )
+    def test_the_category_of_a_kernel(self, tmp_path: Path, name: str, category: str) -> None:
+        path = write(tmp_path / "t.json", trace(kernel(1, 5, 100, name)))
+        assert read(path).rows("SELECT gpu_kernel_cube(name) FROM stage_kernel") == [(category == "cube",)]
 
     def test_layout_and_reduction_kernels_are_computation(self, tmp_path: Path) -> None:
         names = ("void deep_ep::layout::get_dispatch_layout<256>()", "void at::native::reduce_kernel<512, 1>()")

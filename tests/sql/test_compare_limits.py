@@ -565,3 +565,31 @@ def test_delays_of_a_fiftieth_of_the_step_make_a_straggler(tmp_path: Path, late:
         made.collective(1, "all_reduce", 0, round(rank * late * MS), 9 * MS, rank)
     path = made.done()
     assert found(compared(path, path), "ranks", "rank 1")["new_straggler"] == straggler
+
+
+def test_a_profile_and_a_log_have_nothing_in_common(tmp_path: Path) -> None:
+    profile = profiled(tmp_path, "profile").done()
+    log = logged(tmp_path / "log.duckdb", {"timing_s/step": 1.0}, {"timing_s/step": 1.1})
+    for pair, words in (((profile, log), ("baseline", "new side")), ((log, profile), ("new side", "baseline"))):
+        findings = compared(*pair).comparability.findings
+        (finding,) = (one for one in findings if one.key in ("profile", "metrics"))
+        assert (finding.key, finding.severity) == ("profile", "severe")
+        assert finding.message == (
+            f"Only the {words[0]} has a profile, and only the {words[1]} has training metrics: the sides measured"
+            " different things."
+        )
+
+
+def test_time_outside_of_phases_is_unknown_where_no_step_is_marked(tmp_path: Path) -> None:
+    def made(name: str, *, marked: bool) -> Path:
+        store = RollupStore(tmp_path / f"{name}.duckdb").capture().step(1, wall=30 * MS if marked else None)
+        store.time(1, 10 * MS)
+        for phase, wall in (("update_actor", 20), *([("(outside)", 10)] if marked else [])):
+            store.phase(1, phase, 10 * MS if wall == 20 else 0, wall_ns=wall * MS, calls=1)
+        return store.done()
+
+    rows = {
+        row["name"]: row for row in compared(made("a", marked=True), made("b", marked=False)).sections["phases"].rows
+    }
+    assert (rows["update_actor"]["baseline"], rows["update_actor"]["new"]) == (20.0, 20.0)
+    assert (rows["(outside)"]["baseline"], rows["(outside)"]["new"]) == (10.0, None)

@@ -106,6 +106,9 @@ def test_flow_counts_what_has_no_place() -> None:
 def test_wrap_keeps_every_word() -> None:
     assert wrap("one two three four", 9) == ["one two", "three", "four"]
     assert wrap("one two", 9) == ["one two"]
+    assert wrap("on rank 1. And 48 %: it", 17) == ["on rank 1. And", "48 %: it"]
+    assert wrap("from 1.5 ms to 2 GiB", 9) == ["from", "1.5 ms to", "2 GiB"]
+    assert wrap("takes 5 msgs", 8) == ["takes 5", "msgs"]
     assert wrap("aclnnMatMulV2 is slow", 9) == ["aclnnMatM", "ulV2 is", "slow"]
 
 

@@ -8,7 +8,7 @@ of the same steps.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate, compress, pairwise
@@ -16,7 +16,7 @@ from pathlib import Path
 
 from rlcompare.errors import InputError
 from rlcompare.metrics.catalogue import step_timers
-from rlcompare.sources.metrics.values import Metrics, chosen
+from rlcompare.sources.metrics.values import Metrics, chosen, kind_of
 
 _ALIKE = 0.5
 
@@ -65,8 +65,15 @@ def keep_job(metrics: Metrics, path: Path, part: str) -> None:
     if metrics.cut is not None and _reach(jobs, metrics.cut) != job.number:
         metrics.cut = None
     metrics.keep(job.rows)
-    kept = {(name, step) for _, step, name, _ in metrics.rows()} if metrics.negative else set()
+    lines = set(metrics.lines)
+    metrics.times = {line: time for line, time in metrics.times.items() if line in lines}
+    is_odd = bool(metrics.negative or metrics.implausible)
+    kept = {(name, step) for _, step, name, value in metrics.rows() if value is None} if is_odd else set()
     metrics.negative = [found for found in metrics.negative if found[:2] in kept]
+    metrics.implausible = [found for found in metrics.implausible if found[:2] in kept]
+    kinds = Counter(kind_of(value) for value, absent in zip(metrics.values, metrics.absent, strict=True) if not absent)
+    for kind in ("NaN", "infinite"):
+        metrics.odd[kind] = kinds[kind]
 
 
 def _reach(jobs: Sequence[Job], line: int) -> int:

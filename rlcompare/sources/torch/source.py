@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
@@ -29,6 +30,10 @@ def _recognise_snapshot(content: Content) -> str | None:
     return "torch_memory" if memory.is_snapshot(content.text) else None
 
 
+_PACKED = re.compile(r"\.(zst|xz|lz4|bz2|zip)")
+"""How the names of traces end that were compressed by another program than the profiler."""
+
+
 def _recognise_trace(content: Content) -> str | None:
     is_trace = content.text[:1] == b"{" and any(key in content.text for key in _TRACE_KEYS)
     return "torch_trace" if is_trace else None
@@ -50,7 +55,14 @@ def _loose_captures(listing: Listing) -> Found:
     captures: list[CaptureInput] = []
     notes: Notes = []
     problems: list[Problem] = []
-    for path in (listing.path / name for name in listing.files if name.endswith((".json", ".json.gz"))):
+    for path in (listing.path / name for name in listing.files if ".json" in name.lower()):
+        if (packed := _PACKED.fullmatch(path.suffix.lower())) and path.with_suffix("").suffix.lower() == ".json":
+            problems.append(
+                Problem(path, f"it is compressed ({packed[1]}), which is not read", "Unpack it, or use gzip")
+            )
+            continue
+        if not path.name.lower().endswith((".json", ".json.gz")):
+            continue
         if FRONT_END.fullmatch(path.name):
             message = "traces of vLLM's front end (*.async_llm.*) were left out, as it uses no device"
             notes.append((path, Finding("info", "front_end", message)))

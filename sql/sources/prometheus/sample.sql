@@ -7,6 +7,8 @@
 -- Variables: prometheus_window (NULL: unknown).
 -- Depends on stage_sample, stage_series.
 DELETE FROM stage_sample WHERE time_ns NOT BETWEEN getvariable('prometheus_window')[1] AND getvariable('prometheus_window')[2];
+-- Of several samples of a series at one time (two answers of a query share one, say), the last counts.
+DELETE FROM stage_sample WHERE rowid NOT IN (SELECT arg_max(rowid, place) FROM stage_sample GROUP BY series, time_ns);
 CREATE OR REPLACE TEMP TABLE sample_growth AS
 WITH pair AS (
     SELECT series, value, time_ns, lag(value) OVER w AS before, lag(time_ns) OVER w AS before_ns
