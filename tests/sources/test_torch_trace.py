@@ -287,6 +287,13 @@ class TestCollectives:
             ("of many", None),
         ]
 
+    def test_a_trace_of_several_processes_names_no_causes(self, tmp_path: Path) -> None:
+        operators = [op("aten::mm", 0, 10), op("aten::mm", 20, 30)]
+        for processes, count in (((1, 1), 0), ((1, 2), 1)):
+            events = [{**one, "pid": pid} for one, pid in zip(operators, processes, strict=True)]
+            reading = read(write(tmp_path / f"{count}.json", trace(*events)))
+            assert sum("operators of 2 processes" in finding.message for finding in reading.findings) == count
+
     def test_the_only_group_is_that_of_what_names_none(self, tmp_path: Path) -> None:
         info = {"rank": 0, "world_size": 2, "pg_config": [{"pg_name": "0", "ranks": [0, 1]}]}
         path = write(tmp_path / "t.json", trace(kernel(1, 5, 1, "ncclKernel_X"), distributedInfo=info))

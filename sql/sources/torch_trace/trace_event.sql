@@ -7,9 +7,9 @@
 -- Run by name: before all others; again with more memory where an event is very long.
 CREATE OR REPLACE TEMP TABLE trace_event AS
 WITH raw AS (
-    SELECT ph, trace_category(cat) AS cat, name, TRY_CAST(tid AS BIGINT) AS thread, ts, dur, args
+    SELECT ph, trace_category(cat) AS cat, name, pid, TRY_CAST(tid AS BIGINT) AS thread, ts, dur, args
     FROM read_json(getvariable('trace_events'), format = 'array', hive_partitioning = FALSE, maximum_object_size = getvariable('trace_event_bytes'), columns = {
-        ph: 'VARCHAR', cat: 'VARCHAR', name: 'VARCHAR', tid: 'VARCHAR', ts: 'VARCHAR', dur: 'VARCHAR', args: 'JSON'})
+        ph: 'VARCHAR', cat: 'VARCHAR', name: 'VARCHAR', pid: 'VARCHAR', tid: 'VARCHAR', ts: 'VARCHAR', dur: 'VARCHAR', args: 'JSON'})
     WHERE CASE WHEN ph = 'X' THEN cat IS NOT NULL AND (lower(cat) NOT IN ('python_function', 'trace', 'overhead', 'cuda_sync') OR starts_with(name, 'nn.Module: '))
                ELSE ph = 'i' AND name = '[memory]' END
 ), timed AS (
@@ -19,7 +19,7 @@ WITH raw AS (
 ), argued AS (
     SELECT * EXCLUDE (dims, types), trace_shapes(dims) AS shapes, trace_types(types) AS types, trace_has_out(name, shapes) AS has_out FROM timed
 )
-SELECT row_number() OVER () AS id, ph, cat, name, thread, start_ns, TRY(start_ns + length_ns) AS end_ns,
+SELECT row_number() OVER () AS id, ph, cat, name, CASE WHEN cat = 'cpu_op' THEN pid END AS process, thread, start_ns, TRY(start_ns + length_ns) AS end_ns,
        coalesce(is_span(start_ns, TRY(start_ns + length_ns)), FALSE) AS sound,
        CASE WHEN cat = 'cpu_op' THEN TRY_CAST(args ->> 'Sequence number' AS BIGINT) END AS sequence_number,
        profile_text(CASE WHEN has_out THEN trace_without_out(shapes) ELSE shapes END) AS input_shapes,
