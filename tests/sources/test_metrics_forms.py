@@ -409,6 +409,19 @@ class TestTensorBoard:
         ]  # fmt: skip
         assert {"repeated_steps", "restarted"} <= set(findings(store))
 
+    def test_a_job_that_began_again_is_another_one(self, tmp_path: Path) -> None:
+        """That another metric goes back to an earlier step does not tell it."""
+        first = [(step, "timing_s/step", 10.0) for step in range(1, 6)]
+        event_file(tmp_path / "events.1", [*first, (2, "eval/x", 0.5)], began=100.0)
+        event_file(tmp_path / "events.2", [(step, "timing_s/step", 20.0) for step in (1, 2)], began=200.0)
+
+        store = store_of(tmp_path, tmp_path / "s.duckdb")
+
+        assert rows(store, "SELECT step, name, value FROM metric ORDER BY step") == [
+            (1, "timing_s/step", 20.0), (2, "timing_s/step", 20.0),
+        ]  # fmt: skip
+        assert "contains 2 jobs: only the last one is used" in findings(store)["earlier_job"]
+
     def test_a_cut_record_and_a_damaged_one(self, tmp_path: Path) -> None:
         path = event_file(tmp_path / "events", [(step, "a/x", float(step)) for step in (1, 2, 3, 4)])
         data = bytearray(path.read_bytes())

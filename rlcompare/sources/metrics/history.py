@@ -12,6 +12,7 @@ from pathlib import Path
 from rlcompare.errors import InputError
 from rlcompare.sources.metrics import clock
 from rlcompare.sources.metrics.file_logger import json_value, lines_of, note_unreadable
+from rlcompare.sources.metrics.jobs_in_log import keep_last_job
 from rlcompare.sources.metrics.values import Metrics, whole_step
 
 STEPS = ("_step", "step", "global_step", "training/global_step")
@@ -52,4 +53,5 @@ def read(path: Path) -> Metrics:
     if not metrics.steps:
         remedy = 'Export it again: a line per step, such as {"_step": 1, "timing_s/step": 1.5}'
         raise InputError(path, "it contains no metrics: none of its lines can be read", remedy)
+    keep_last_job(metrics, path)
     return metrics

@@ -76,6 +76,12 @@ def keep_job(metrics: Metrics, path: Path, part: str) -> None:
         metrics.odd[kind] = kinds[kind]
 
 
+def keep_last_job(metrics: Metrics, path: Path) -> None:
+    """Reduces the metrics of a file that is no log to its last job, where the step's timers tell it."""
+    if not step_timers().isdisjoint(metrics.names):
+        keep_job(metrics, path, "")
+
+
 def _reach(jobs: Sequence[Job], line: int) -> int:
     """The job to which a line without metrics belongs: the one whose lines hold it, else the next, else the last."""
     return next((job.number for job in jobs if line <= job.last_line), jobs[-1].number)

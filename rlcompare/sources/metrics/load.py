@@ -178,7 +178,7 @@ def _restarts(con: duckdb.DuckDBPyConnection, number: int, name: str) -> Iterato
 def findings_of(metrics: Metrics, source: MetricsInput) -> Iterator[Finding]:
     """Findings about the metrics of one source."""
     name = source.name
-    if metrics.jobs and not source.part:
+    if metrics.jobs and (not source.part or source.form not in form.LOGS):
         yield Finding("warning", "earlier_job", _other_jobs(metrics, source))
     if metrics.cut is not None:
         kept = "what is before the cut is used" if metrics.cut_in_part else f"the {metrics.unit}s before it are used"
@@ -237,16 +237,17 @@ def findings_of(metrics: Metrics, source: MetricsInput) -> Iterator[Finding]:
 def _other_jobs(metrics: Metrics, source: MetricsInput) -> str:
     others = [job for job in metrics.jobs if job.number != metrics.job]
     (job,) = [job for job in metrics.jobs if job.number == metrics.job]
+    begin = f"{metrics.unit} {job.first_line}"
+    used = f"{source.name} contains {len(metrics.jobs)} jobs: only the last one is used, from {begin} on"
+    if source.form not in form.LOGS:
+        return f"{used}; the others were left out"
     shown = [
         f"{source.files[0].name}/{other.number} (steps {other.first_step} to {other.last_step}, lines"
         f" {other.first_line} to {other.last_line})"
         for other in others[-_SHOWN:]
     ]
     more = f" and {len(others) - _SHOWN} before them" if len(others) > _SHOWN else ""
-    return (
-        f"{source.name} contains {len(metrics.jobs)} jobs: only the last one is used, from line {job.first_line} on;"
-        f" the others were left out; to read one, pass {', '.join(shown)}{more}"
-    )
+    return f"{used}; the others were left out; to read one, pass {', '.join(shown)}{more}"
 
 
 def _values(found: Sequence[tuple[str, int, float]]) -> str:

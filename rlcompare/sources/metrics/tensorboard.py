@@ -14,6 +14,7 @@ from pathlib import Path
 
 from rlcompare.errors import InputError
 from rlcompare.sources.metrics import clock
+from rlcompare.sources.metrics.jobs_in_log import keep_last_job
 from rlcompare.sources.metrics.protobuf import Fixed, double, fields_of
 from rlcompare.sources.metrics.values import MOST_LOG_BYTES, Metrics, check_size, whole_step
 
@@ -69,6 +70,7 @@ def read(paths: Sequence[Path]) -> Metrics:
                 _add(metrics, number, record)
     if not metrics.steps:
         raise InputError(paths[0], "it contains no readable scalars", "Pass the folder that TENSORBOARD_DIR was set to")
+    keep_last_job(metrics, paths[0])
     return metrics
 
 
