@@ -1,8 +1,9 @@
 -- Removes tasks whose duration must be damaged; it would fill a step that the device spent otherwise. A stream runs one task at a time, and a
--- group one collective (but not one send or receive: those of several pairs of ranks overlap): a task that wholly contains the next two is
--- damaged, unless more than one in a hundred do so, as parts of a task may. So is a task that goes on, after all that was recorded, for more than a second and for longer than the whole recording, if the host, which
--- waits for it, was recorded too. An operator is damaged if it goes on after the end of its step for more than a
--- second and for longer than all steps; in a trace of the host alone, where operators of tensors are the tasks, for longer than the step took.
+-- group one collective: a task that wholly contains the next two is damaged, unless more than one in a hundred do so, as parts of a task may.
+-- But sends and receives of several pairs of ranks overlap, and copies of both directions share a stream on AMD's devices. A task is also damaged if it
+-- goes on, after all that was recorded, for more than a second and for longer than the whole recording, if the host, which waits for it, was
+-- recorded too. An operator is damaged if it goes on after the end of its step for more than a second and for longer than all steps; in a trace
+-- of the host alone, where operators of tensors are the tasks, for longer than the step took.
 -- The table too_long keeps what was removed, for the finding.
 -- Depends on capture, collective_kind, device_window, host_api, stage_collective, stage_copy, stage_host_op,
 -- stage_kernel, stage_phase, stage_step, step_mark.
@@ -12,7 +13,7 @@
 CREATE OR REPLACE TEMP TABLE too_long AS
 WITH task AS (
     SELECT capture, 'kernel' AS what, rowid AS number, device_id, stream AS line, start_ns, end_ns FROM stage_kernel
-    UNION ALL SELECT capture, 'copy', rowid, device_id, stream, start_ns, end_ns FROM stage_copy
+    UNION ALL SELECT capture, 'copy', rowid, device_id, CASE WHEN stream IS NOT NULL THEN hash(stream, kind) END, start_ns, end_ns FROM stage_copy
     UNION ALL
     SELECT capture, 'collective', rowid, device_id,
            CASE WHEN group_name IS NOT NULL AND collective_kind(op_type, name) NOT IN ('send', 'recv', 'batch_send_recv') THEN hash(group_name) END,

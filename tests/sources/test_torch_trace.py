@@ -287,6 +287,15 @@ class TestCollectives:
             ("of many", None),
         ]
 
+    def test_copies_of_both_directions_share_a_stream(self, tmp_path: Path) -> None:
+        """As on AMD's devices: one to the device may last as long as two to the host."""
+        copies = [
+            {**kernel(number, start, length, f"Memcpy {way}", stream=0), "cat": "gpu_memcpy"}
+            for number, (start, length, way) in enumerate([(10, 3000, "HtoD"), (100, 20, "DtoH"), (500, 20, "DtoH")], 1)
+        ]
+        path = write(tmp_path / "t.json", trace(kernel(9, 4000, 20), *copies))
+        assert rows(store_of(path, tmp_path / "s.duckdb"), "SELECT sum(calls) FROM r_copy") == [(3,)]
+
     def test_a_trace_of_several_processes_names_no_causes(self, tmp_path: Path) -> None:
         operators = [op("aten::mm", 0, 10), op("aten::mm", 20, 30)]
         for processes, count in (((1, 1), 0), ((1, 2), 1)):
