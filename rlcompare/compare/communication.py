@@ -428,7 +428,7 @@ def _link(evidence: Evidence, delta: float, groups: Collection[object]) -> tuple
 def _is_of(link: Row, groups: Collection[object]) -> bool:
     """Whether a link may be one of these groups of ranks."""
     group = link.get("group_key")
-    return group is None or None in groups or group in groups
+    return group is None or str(group).startswith("unlisted group") or None in groups or group in groups
 
 
 def _packets(evidence: Evidence, delta: float, members: Sequence[str] | None) -> tuple[str, tuple[Row, ...]]:

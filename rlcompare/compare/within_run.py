@@ -38,9 +38,6 @@ LEAST_LEVELS = 0.05
 LONGER = 0.2
 """A step takes longer than others if it is by this part of their time."""
 
-DEVIATIONS = 4.0
-"""So many standard deviations, too: steps of different length are no first steps."""
-
 MOST_FIRST = 10
 """The first steps are at most so many."""
 
@@ -105,19 +102,12 @@ class Run:
         return median(amounts[min(MOST_FIRST, len(amounts) // 2) :]) if amounts else 0.0
 
     @cached_property
-    def _deviation(self) -> float:
-        """The standard deviation of the steps after the first ones, by their median absolute deviation."""
-        amounts = self._series[SPEED].amounts if SPEED in self._series else []
-        later = amounts[min(MOST_FIRST, len(amounts) // 2) :]
-        return 1.4826 * median(abs(amount - self._usual) for amount in later) if later else 0.0
-
-    @cached_property
     def _first(self) -> int:
         """Number of first steps that take longer; 0 if more do than first steps: that is another level."""
         amounts = self._series[SPEED].amounts if SPEED in self._series else []
         most = min(MOST_FIRST, len(amounts) // 4)
-        least = self._usual + max(LONGER * self._usual, DEVIATIONS * self._deviation)
-        return next((place for place, amount in enumerate(amounts[: most + 1]) if amount < least), 0)
+        usual = (place for place, amount in enumerate(amounts[: most + 1]) if amount < (1 + LONGER) * self._usual)
+        return next(usual, 0)
 
     @property
     def _start(self) -> float:

@@ -422,6 +422,12 @@ class TestTensorBoard:
         ]  # fmt: skip
         assert "contains 2 jobs: only the last one is used" in findings(store)["earlier_job"]
 
+    def test_steps_in_another_order_are_of_one_job(self, tmp_path: Path) -> None:
+        event_file(tmp_path / "events.1", [(step, "timing_s/step", float(step)) for step in (3, 2, 1)])
+        store = store_of(tmp_path, tmp_path / "s.duckdb")
+        assert rows(store, "SELECT step, value FROM metric ORDER BY step") == [(1, 1.0), (2, 2.0), (3, 3.0)]
+        assert "earlier_job" not in findings(store)
+
     def test_a_cut_record_and_a_damaged_one(self, tmp_path: Path) -> None:
         path = event_file(tmp_path / "events", [(step, "a/x", float(step)) for step in (1, 2, 3, 4)])
         data = bytearray(path.read_bytes())

@@ -311,18 +311,6 @@ def test_what_moved_far_more_than_the_phase_is_not_told(tmp_path: Path, prompt: 
     assert ("with prompts of" in said) == named
 
 
-def test_steps_of_different_length_are_no_first_steps(tmp_path: Path) -> None:
-    """A step of 1.35 times the median is a slow one where steps differ by 15 %, and a first one where by 1 %."""
-    for part, count in ((0.15, 0), (0.01, 1)):
-        found = with_step(steps(3, {PHASES[0]: about(60, part), PHASES[1]: about(20, part)}), *PHASES[:2])
-        found[0]["timing_s/step"] = 110.0
-        for one in found[1:10]:
-            one["timing_s/step"] = min(one["timing_s/step"], 95.0)
-        (tmp_path / str(count)).mkdir()
-        diff = of_logs(tmp_path / str(count), found, found)
-        assert sum(event.what == "first_steps" for event in diff.events if event.side == "new") == count
-
-
 @pytest.mark.parametrize(
     ("name", "values", "named"),
     [

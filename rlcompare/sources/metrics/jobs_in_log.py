@@ -77,9 +77,17 @@ def keep_job(metrics: Metrics, path: Path, part: str) -> None:
 
 
 def keep_last_job(metrics: Metrics, path: Path) -> None:
-    """Reduces the metrics of a file that is no log to its last job, where the step's timers tell it."""
-    if not step_timers().isdisjoint(metrics.names):
+    """Reduces the metrics of a file that is no log to its last job, where the step's timers tell it.
+
+    Jobs have steps in common: a file may also list the steps of one in another order.
+    """
+    if step_timers().isdisjoint(metrics.names):
+        return
+    *others, last = (frozenset(chosen(metrics.steps, job.rows)) for job in jobs_of(metrics))
+    if any(last & steps for steps in others):
         keep_job(metrics, path, "")
+        if metrics.cut is not None and metrics.cut < metrics.jobs[-1].first_line:
+            metrics.cut = None
 
 
 def _reach(jobs: Sequence[Job], line: int) -> int:

@@ -33,6 +33,9 @@ def _recognise_snapshot(content: Content) -> str | None:
 _PACKED = re.compile(r"\.(zst|xz|lz4|bz2|zip)")
 """How the names of traces end that were compressed by another program than the profiler."""
 
+_TRACE_NAME = re.compile(r"(trace|rank|worker).*\.json\.\w+$", re.IGNORECASE)
+"""What the names of traces have in common; other files are no business of ours."""
+
 
 def _recognise_trace(content: Content) -> str | None:
     is_trace = content.text[:1] == b"{" and any(key in content.text for key in _TRACE_KEYS)
@@ -56,7 +59,7 @@ def _loose_captures(listing: Listing) -> Found:
     notes: Notes = []
     problems: list[Problem] = []
     for path in (listing.path / name for name in listing.files if ".json" in name.lower()):
-        if (packed := _PACKED.fullmatch(path.suffix.lower())) and path.with_suffix("").suffix.lower() == ".json":
+        if (packed := _PACKED.fullmatch(path.suffix.lower())) and _TRACE_NAME.search(path.name):
             problems.append(
                 Problem(path, f"it is compressed ({packed[1]}), which is not read", "Unpack it, or use gzip")
             )
