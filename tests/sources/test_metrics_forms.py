@@ -161,7 +161,7 @@ class TestConsole:
             (5, "a/x", 2.5),
         ]  # fmt: skip
         said = findings(store)
-        assert "truncated line (6)" in said["cut_metrics"]  # its last value may lack digits
+        assert "no line end after its last value, which was left out" in said["open_end"]
         assert said["unreadable_metrics"] == "1 line of job.log cannot be read and were left out: 4"
         assert "1 value in job.log" in said["no_numbers"] and "line 2" in said["no_numbers"]
 

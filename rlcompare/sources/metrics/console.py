@@ -185,9 +185,12 @@ def _add(metrics: Metrics, line: int, step: int, text: str, cut_by: str, written
         items = items if left else items[:-1]  # the last value may lack digits
     elif cut_by == "lost":
         items = items if left else items[:-1]
-    elif cut_by == "end" and (left or metrics.lines):
+    elif cut_by == "end" and (left or _lacks_names(metrics, {name for name, _ in items})):
         items = items if left else items[:-1]
         metrics.cut, metrics.cut_in_part = line, bool(items)
+    elif cut_by == "end" and metrics.lines:
+        metrics.odd["open"] += 1
+        items = items[:-1]
     elif left and not items:
         metrics.unreadable.append(line)
     elif left:
@@ -196,6 +199,17 @@ def _add(metrics: Metrics, line: int, step: int, text: str, cut_by: str, written
     for name, value in items:
         written.append(value)
         metrics.add(line, step, name, value)
+
+
+def _lacks_names(metrics: Metrics, names: set[str]) -> bool:
+    """Whether a line has fewer metrics than the previous one, all of which the previous one has too."""
+    if not metrics.lines:
+        return False
+    last = metrics.lines[-1]
+    before = {
+        metrics.names[metric] for metric, line in zip(metrics.metrics, metrics.lines, strict=True) if line == last
+    }
+    return names < before
 
 
 def _items(text: str) -> tuple[list[tuple[str, str]], int]:

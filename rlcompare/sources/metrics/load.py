@@ -184,6 +184,9 @@ def findings_of(metrics: Metrics, source: MetricsInput) -> Iterator[Finding]:
         kept = "what is before the cut is used" if metrics.cut_in_part else f"the {metrics.unit}s before it are used"
         text = f"{name} ends in a truncated {metrics.unit} ({metrics.cut}), as when a run is killed; {kept}"
         yield Finding("warning", "cut_metrics", text)
+    if metrics.odd["open"]:
+        text = f"{name} has no line end after its last value, which was left out, as it may lack digits"
+        yield Finding("info", "open_end", text)
     if metrics.odd["cut"]:
         text = f"{_counted(metrics.odd['cut'], 'step')} in {name} cut off where another one begins in the same line"
         how = f"(the first in line {metrics.first_cut}), as when a run is killed and started again"

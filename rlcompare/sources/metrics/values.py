@@ -73,8 +73,9 @@ class Metrics:
         implausible: values beyond any sense, likewise (``is_implausible``).
         cut_in_part: whether the incomplete line or record has values that were read.
         odd: number of values that are not plain numbers, by kind: NaN, infinite, null, numpy, quoted, text, unnamed (no
-            name), cut (a step followed by another one in the same line before its end), nul (NUL bytes), wrapped (lines
-            that a terminal broke and that cannot be put together).
+            name), open (the last value of a log without a line end), cut (a step followed by another one in the same
+            line before its end), nul (NUL bytes), wrapped (lines that a terminal broke and that cannot be put
+            together).
         first_text: position of the first value that is not a number.
         first_cut: position of the first step followed by another one in the same line before its end.
         rounded: whether all values have three decimals, as in verl's console before 0.5.
