@@ -247,7 +247,12 @@ def _agree(parts: Sequence[Part], timed: Sequence[Part], change: float) -> bool:
     timers = {phase: total(part for part in timed if part.phase == phase and part.name != OUTSIDE) for phase in phases}
     phase, timer = max(timers.items(), key=lambda item: item[1] / change)
     profiled = total(part for part in parts if part.phase == phase)
-    return timer * change > 0 and LEAST_OF_PHASE <= profiled / timer <= 1 / LEAST_OF_PHASE
+    return timer * change > 0 and is_about_as_much(profiled, timer)
+
+
+def is_about_as_much(profiled: float, timer: float) -> bool:
+    """Whether a phase changed about as much in the profile as by training's timer; both in ms."""
+    return bool(timer) and LEAST_OF_PHASE <= profiled / timer <= 1 / LEAST_OF_PHASE
 
 
 def _values(evidence: Evidence) -> tuple[float, float]:

@@ -17,13 +17,13 @@ from rlcompare.compare.parts import (
     COMMUNICATION,
     COMPUTE,
     LATE_START,
-    LEAST_OF_PHASE,
     TIMER,
     WAIT,
     Basis,
     Candidate,
     Part,
     by_name,
+    is_about_as_much,
     mean_total,
     total,
     whole,
@@ -340,9 +340,8 @@ def mostly(row: Row, delta: float) -> str:
     changes = {name: change_of(row, part) or 0.0 for part, name in _PROFILED.items()}
     whole_ = fsum(changes.values())
     most = max(changes, key=lambda name: changes[name] * (1 if delta > 0 else -1))
-    if not delta or not LEAST_OF_PHASE <= whole_ / delta <= 1 / LEAST_OF_PHASE:
-        return ""
-    return f", mostly {most}" if abs(changes[most]) > 0.5 * abs(whole_) else ""
+    is_told = is_about_as_much(whole_, delta) and abs(changes[most]) > 0.5 * abs(whole_)
+    return f", mostly {most}" if is_told else ""
 
 
 def batches(evidence: Evidence, phase: str, before: float, after: float) -> str:
