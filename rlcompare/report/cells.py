@@ -7,8 +7,10 @@ absent.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from rlcompare.language import mark, tr
 from rlcompare.model.diff import Row, Section, Value
@@ -55,8 +57,7 @@ class Column:
     unit: str = ""
 
 
-@dataclass(frozen=True)
-class Cell:
+class Cell(NamedTuple):
     """A value as text, and its sort value if that differs from the text (empty: sorts last)."""
 
     text: str
@@ -124,26 +125,33 @@ def cells_of(row: Row, units: dict[str, str], shown: str, decimals: int) -> tupl
     own_unit = row.get("unit")
     if isinstance(own_unit, str):
         units = units | {key: own_unit for key in ("baseline", "new", "delta") if key in units}
-    return tuple(_cell(row, key, unit, shown, decimals) for key, unit in units.items())
+    return tuple(_format_of(key, unit, shown, decimals)(row) for key, unit in units.items())
 
 
-def _cell(row: Row, key: str, unit: str, time_unit: str, decimals: int) -> Cell:
-    value = row.get(key)
-    shown = decimals if unit == "ms" else None
-    if unit == "ms":
-        value, unit = quantity.in_unit(value, unit, time_unit), time_unit
+@lru_cache(maxsize=1024)
+def _format_of(key: str, unit: str, time_unit: str, decimals: int) -> Callable[[Row], Cell]:
+    """What makes a column's cell of a row: a page has tens of thousands of cells, and a few formats."""
     if key == "ratio":
-        return Cell(_change(row), repr(value) if quantity.is_number(value) else "")
-    if _stem(key)[0].startswith("delta") and quantity.is_number(value):
-        text = quantity.signed(value, unit, shown)
-    elif unit == "share" and quantity.is_number(value):
-        text = quantity.share(value)
-    elif _stem(key)[0] in ("health", "polarity") and isinstance(value, str):
-        text = safe_text(datum(value))
-    else:
-        text = quantity.amount(value, unit, shown)
-    plain = unit not in ("bytes", "share")
-    return Cell(text) if plain and value is not None else Cell(text, sort_key(value))
+        return lambda row: Cell(_change(row), sort_key(row.get(key)))
+    stem, _ = _stem(key)
+    shown = time_unit if unit == "ms" else unit
+    places = decimals if unit == "ms" else None
+    is_plain = shown not in ("bytes", "share")
+
+    def text_of(value: Value) -> str:
+        if stem.startswith("delta") and quantity.is_number(value):
+            return quantity.signed(value, shown, places)
+        if shown == "share" and quantity.is_number(value):
+            return quantity.share(value)
+        if stem in ("health", "polarity") and isinstance(value, str):
+            return safe_text(datum(value))
+        return quantity.amount(value, shown, places)
+
+    def cell_of(row: Row) -> Cell:
+        value = quantity.in_unit(row.get(key), unit, shown)
+        return Cell(text_of(value), None if is_plain and value is not None else sort_key(value))
+
+    return cell_of
 
 
 def sort_key(value: Value) -> str:

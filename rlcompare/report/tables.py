@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from rlcompare.language import listed, mark, sentences, tr, trn
 from rlcompare.model.diff import RUNS_OVERLAP, STEP_FREEDOM, STEP_NOISE, Delta, Row, Section
@@ -58,8 +59,7 @@ _DETAIL_LIMIT = 120
 _NEUTRAL = ("workload", "metrics", "env")
 
 
-@dataclass(frozen=True)
-class TableRow:
+class TableRow(NamedTuple):
     """A row.
 
     Attributes:
@@ -262,7 +262,7 @@ def overall_table(
 
 def without_praise(table: Table) -> Table:
     """The table without rows shown as better."""
-    return replace(table, rows=tuple(replace(row, tone="") if row.tone == "better" else row for row in table.rows))
+    return replace(table, rows=tuple(row._replace(tone="") if row.tone == "better" else row for row in table.rows))
 
 
 def samples_text(delta: Delta) -> str:

@@ -202,7 +202,7 @@ def build_view(
     overall = replace(
         overall,
         total=len(diff.overall),
-        rows=tuple(replace(row, command=text) for row, text in zip(overall.rows, explained, strict=True)),
+        rows=tuple(row._replace(command=text) for row, text in zip(overall.rows, explained, strict=True)),
     )
     marks = marks_of(diff)
     tables = tuple(
