@@ -8,7 +8,7 @@ the best one are left; and it gives up where the sequences have little in common
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from rlcompare.model.words import SideName
 
@@ -34,8 +34,7 @@ LEAST_MATCHED = 0.5
 _BLOCK = 256
 
 
-@dataclass(frozen=True)
-class Hunk:
+class Hunk(NamedTuple):
     """Tokens without a match, in one place: ``old[old_start:old_end]`` went, ``new[new_start:new_end]`` came."""
 
     old_start: int

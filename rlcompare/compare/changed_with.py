@@ -7,8 +7,8 @@ not say that the one made the other so. The names of counters are those of ``sql
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from math import fsum, isfinite, prod
+from typing import NamedTuple
 
 from rlcompare.compare.evidence import Evidence
 from rlcompare.compare.operator_changes import OperatorChange
@@ -61,8 +61,7 @@ _PLAIN = frozenset({"ND", "NCL", "NCHW", "NHWC", "NCDHW", "NDHWC"})
 _TYPE_BYTES = {"FLOAT": 4, "FLOAT32": 4, "DT_FLOAT": 4, "FLOAT16": 2, "BFLOAT16": 2, "DT_BF16": 2, "INT8": 1}
 
 
-@dataclass(frozen=True)
-class Fact:
+class Fact(NamedTuple):
     """Something that changed with an operator.
 
     Attributes:
@@ -82,8 +81,7 @@ class Fact:
         return {"name": self.name, "baseline": self.baseline, "new": self.new}
 
 
-@dataclass(frozen=True)
-class _Kernels:
+class _Kernels(NamedTuple):
     """The kernels of an operator that are compared, and how their time changed.
 
     Attributes:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from math import fsum
+from typing import NamedTuple
 
 from rlcompare.compare.achieved import achieved
 from rlcompare.compare.changed_with import changed_with, clauses, of_shapes, otherwise
@@ -46,8 +46,7 @@ _NAMED, _LISTED_LENGTH = 2, 44
 for what follows them to be shown where a sentence is cut."""
 
 
-@dataclass(frozen=True)
-class Fractions:
+class Fractions(NamedTuple):
     """What an operator's change consists of, as parts of the whole; they sum to 1, and single ones may exceed it."""
 
     calls: float
@@ -79,7 +78,7 @@ def fractions_at(evidence: Evidence, basis: Basis, part: Part) -> Fractions | No
         return fractions_of(evidence, basis, part.name)
     if abs(mean_total([part]) / own - 1) > SAME_TIME or basis.is_apart([part]):
         return None
-    return replace(_own_fractions(change), on_both=whole_change.on_both)
+    return _own_fractions(change)._replace(on_both=whole_change.on_both)
 
 
 def computation(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:

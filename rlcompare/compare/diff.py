@@ -199,7 +199,7 @@ def _judged_by_repetitions(
     What steps tell about a change is told by the steps of these runs. The new side is unstable compared with these runs
     of the baseline; but signs of it are looked for in all of its own runs.
     """
-    kept = {side: replace(given[side], stores=_counted(given[side], diff, side)) for side in SIDES}
+    kept = {side: given[side]._replace(stores=_counted(given[side], diff, side)) for side in SIDES}
     if kept == given:
         return diff
     with Rollups(kept["baseline"], kept["new"], options, at_once=False) as rollups:

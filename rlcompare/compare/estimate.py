@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from statistics import NormalDist, median
+from typing import NamedTuple
 
 FALSE_ALARM = 1 / 190
 """How often the end of an interval that lies nearer to no change may be beyond the true change.
@@ -26,8 +26,7 @@ BY_STEPS = "estimated from their steps"
 """The source of a spread that the steps of the runs show."""
 
 
-@dataclass(frozen=True)
-class Spread:
+class Spread(NamedTuple):
     """How much runs of one setting differ, where the runs at hand are too few to tell.
 
     Attributes:
@@ -45,8 +44,7 @@ class Spread:
         return NormalDist().inv_cdf(1 - tail) if self.freedom is None else student_quantile(1 - tail, self.freedom)
 
 
-@dataclass(frozen=True)
-class Estimate:
+class Estimate(NamedTuple):
     """A change between two sides: as a fraction of the baseline, or in the unit of the values.
 
     Attributes:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from rlcompare.compare.records import HealthLevel
 from rlcompare.model.diff import Symptom
@@ -19,8 +18,7 @@ CERTAIN = 3.0
 """A change must exceed so many of its standard errors."""
 
 
-@dataclass(frozen=True)
-class Spell:
+class Spell(NamedTuple):
     """The steps in which a metric of one run is beyond a limit.
 
     Attributes:
@@ -44,8 +42,7 @@ class Spell:
         return f"in {self.steps} steps from {self.since} to {self.until}"
 
 
-@dataclass(frozen=True)
-class Level:
+class Level(NamedTuple):
     """Means over the runs of a side for usual levels; the worst run for extremes."""
 
     name: str
@@ -157,8 +154,7 @@ class Level:
         return min((found for run in self.runs if (found := step(run)) is not None), default=None)
 
 
-@dataclass(frozen=True)
-class Pair:
+class Pair(NamedTuple):
     """A metric of the new side, and the same of the baseline if it was measured there and means the same.
 
     Attributes:

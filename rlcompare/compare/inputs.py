@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 
-@dataclass(frozen=True)
-class RunStore:
+class RunStore(NamedTuple):
     """The store of one run.
 
     Attributes:
@@ -21,16 +20,14 @@ class RunStore:
     store: Path
 
 
-@dataclass(frozen=True)
-class SideInput:
+class SideInput(NamedTuple):
     """One side of a comparison: its label and the stores of its runs, at least one."""
 
     label: str
     stores: tuple[RunStore, ...]
 
 
-@dataclass(frozen=True)
-class CompareOptions:
+class CompareOptions(NamedTuple):
     """The part of the sides to compare, and the declared differences.
 
     Attributes:

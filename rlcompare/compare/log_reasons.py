@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from math import copysign, fsum, sqrt
+from typing import NamedTuple
 
 from rlcompare.compare.common import ENOUGH, STEADY_RATE, per_token
 from rlcompare.compare.evidence import LEAST_RELATIVE, Evidence, faster_side
@@ -55,8 +55,7 @@ ALL_OF = 0.8
 BY_LUCK = "; over so few steps this may be luck"
 
 
-@dataclass(frozen=True)
-class _Share:
+class _Share(NamedTuple):
     """What a reason explains, in ms, of the timer at this place of ``Basis.parts``."""
 
     amount: float
@@ -176,8 +175,7 @@ def _key(part: Part) -> str:
     return "" if part.timer.rpartition("/")[2] == part.phase else f" ({short(part.timer)})"
 
 
-@dataclass(frozen=True)
-class _Explained:
+class _Explained(NamedTuple):
     """A timer's change, divided.
 
     Attributes:

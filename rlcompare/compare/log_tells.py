@@ -6,7 +6,7 @@ These are not shares of the change: a sentence states them beside it.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from rlcompare.compare.evidence import Evidence
 from rlcompare.compare.parts import WAITING, Part
@@ -35,8 +35,7 @@ MOVED = 0.05
 """Part of the larger value by which something that stands beside a phase must have changed."""
 
 
-@dataclass(frozen=True)
-class Beside:
+class Beside(NamedTuple):
     """A metric that tells why a phase changed.
 
     Attributes:

@@ -6,8 +6,8 @@ A timer follows the work as far as the steps of the log show it (``timers.Driver
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from math import fsum, isfinite, log2, sqrt
+from typing import NamedTuple
 
 from rlcompare.compare.log_tells import BATCHES, CALLS, FITS, GENERATION, MOVED, NOT_GENERATED, OF_TOOLS, TURNS
 from rlcompare.compare.parts import Part
@@ -33,8 +33,7 @@ LEAST_WORK = 0.01
 """Part of the larger value by which the work must have changed to be a reason."""
 
 
-@dataclass(frozen=True)
-class Reason:
+class Reason(NamedTuple):
     """What one reason explains of a timer's change, in ms, and whether its own change is more than luck."""
 
     reason: str
@@ -42,8 +41,7 @@ class Reason:
     telling: bool = True
 
 
-@dataclass(frozen=True)
-class Work:
+class Work(NamedTuple):
     """What the work explains of a timer's change, in ms.
 
     Attributes:
@@ -119,7 +117,7 @@ def _of_generation(log: TrainingLog, part: Part) -> tuple[Sequence[Reason], floa
 def _less(driver: Driver, inner: Sequence[Driver]) -> Driver:
     """How what an inner timer leaves follows a metric: a regression is linear, so that slopes subtract."""
     same = next((one for one in inner if one.metric == driver.metric), None)
-    return driver if same is None else replace(driver, slope=(driver.slope or 0.0) - (same.slope or 0.0))
+    return driver if same is None else driver._replace(slope=(driver.slope or 0.0) - (same.slope or 0.0))
 
 
 def _are_lengths_telling(log: TrainingLog, change: Change) -> bool:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 from math import fsum, sqrt
 from statistics import fmean
+from typing import NamedTuple
 
 from rlcompare.compare.drift import period_of
 from rlcompare.compare.records import LongStep
@@ -23,8 +23,7 @@ ALIKE = 3.0
 """Steps are alike if what the longest adds is at most so many times what the shortest adds: one mean tells them."""
 
 
-@dataclass(frozen=True)
-class LongSteps:
+class LongSteps(NamedTuple):
     """Steps that take longer on one side, in words, and what they make of the change of the mean.
 
     Attributes:
@@ -44,8 +43,7 @@ class LongSteps:
     error: float
 
 
-@dataclass(frozen=True)
-class _Long:
+class _Long(NamedTuple):
     """A long step.
 
     Attributes:

@@ -7,7 +7,7 @@ outside the range and worse than the baseline's, else a warning. Any other rise 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 from rlcompare.compare.health_levels import WINDOW, Level, Pair, Spell, show
@@ -21,8 +21,7 @@ WORSE = 0.1
 """A value outside its range is worse than the baseline's if it is so by this part, and by more than the noise."""
 
 
-@dataclass(frozen=True)
-class Watch:
+class Watch(NamedTuple):
     """How a kind of metric is judged.
 
     Attributes:

@@ -20,9 +20,9 @@ from __future__ import annotations
 import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import accumulate, pairwise, takewhile
 from statistics import fmean, median
+from typing import NamedTuple
 
 LEAST_STEPS = 16
 """Steps that a series must have."""
@@ -61,8 +61,7 @@ _ROUNDING = 1e-12
 _MOST_AUTOCORRELATION = 0.95
 
 
-@dataclass(frozen=True)
-class Level:
+class Level(NamedTuple):
     """Steps of one level.
 
     Attributes:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from math import fsum
+from typing import NamedTuple
 
 from rlcompare.compare.records import OperatorPlace
 from rlcompare.compare.rows import OTHERS, by_name, change_of, decompose, number
@@ -16,8 +16,7 @@ MISSED = 0.01
 """Part of an operator's change that its phases may miss for them to tell of it."""
 
 
-@dataclass(frozen=True)
-class OperatorChange:
+class OperatorChange(NamedTuple):
     """How the time of one kind of kernel changed, in ms per rank and step.
 
     Attributes:
@@ -145,7 +144,7 @@ def host_changes(
                     fsum(getattr(one, part) for one in placed[name]) for part in ("calls", "size", "slower")
                 )
                 by_flop = all(one.by_flop for one in placed[name])
-                change = replace(change, calls=calls, size=size, slower=slower, by_flop=by_flop)
+                change = change._replace(calls=calls, size=size, slower=slower, by_flop=by_flop)
             changes.append(change)
     return tuple(sorted(changes, key=lambda change: (-abs(change.new - change.baseline), change.name)))
 

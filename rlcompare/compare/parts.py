@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import fsum
+from typing import NamedTuple
 
 from rlcompare.compare.evidence import Evidence, has_moved
 from rlcompare.compare.overall import OUTSIDE, PATH
@@ -181,8 +182,7 @@ class Basis:
         return {place: part for place, part in enumerate(self.parts) if part.kind in kinds}
 
 
-@dataclass(frozen=True)
-class Candidate:
+class Candidate(NamedTuple):
     """A set of parts, or of fractions of them, that one sentence describes.
 
     Attributes:

@@ -14,7 +14,6 @@ import re
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from graphlib import TopologicalSorter
 from itertools import starmap
 from queue import SimpleQueue
@@ -398,7 +397,7 @@ class Rollups:
                     self._load(side, len(used), run, steps, ranks)
             used.append(run)
             alike.append(run)
-        self.given[side] = replace(given, stores=tuple(used))
+        self.given[side] = given._replace(stores=tuple(used))
         return by_content
 
     def _wholes(self, runs: Sequence[RunStore]) -> dict[RunStore, RunStore]:

@@ -28,8 +28,7 @@ SAME_CALLS = 0.01
 """How far the calls in the sequences may differ from the change in all calls, as a part of it."""
 
 
-@dataclass(frozen=True)
-class Where:
+class Where(NamedTuple):
     """A place among operators and modules.
 
     Attributes:
@@ -55,8 +54,7 @@ class Where:
             yield 4 + outer, Where(None, module, self.modules[: len(self.modules) - outer])
 
 
-@dataclass(frozen=True)
-class Branch:
+class Branch(NamedTuple):
     """An operator or module that came or went, with all that it calls.
 
     Attributes:
@@ -69,8 +67,7 @@ class Branch:
     where: Where
 
 
-@dataclass(frozen=True)
-class Edit:
+class Edit(NamedTuple):
     """Operators that went, and operators that came in their place.
 
     Attributes:
@@ -95,8 +92,7 @@ class _Calls(NamedTuple):
     calls: float
 
 
-@dataclass(frozen=True)
-class Place:
+class Place(NamedTuple):
     """Where calls of an operator came or went.
 
     Attributes:
@@ -113,8 +109,7 @@ class Place:
     instances: frozenset[tuple[Instance, ...]]
 
 
-@dataclass(frozen=True)
-class Exchange:
+class Exchange(NamedTuple):
     """Operators that came in the place of others, with their calls, and how often per step and rank."""
 
     gone: Mapping[str, int]

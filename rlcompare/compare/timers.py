@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from math import fsum, sqrt
 from statistics import correlation
+from typing import NamedTuple
 
 from rlcompare.compare.long_steps import LongSteps, long_steps
 from rlcompare.compare.records import (
@@ -63,8 +64,7 @@ OUT_OF_UNSCORED = "outside of the slowest sample (rewards, wake-up, weight loadi
 """The same where the log does not time the rewards of samples."""
 
 
-@dataclass(frozen=True)
-class InnerTimer:
+class InnerTimer(NamedTuple):
     """A timer inside a phase.
 
     Attributes:
@@ -79,8 +79,7 @@ class InnerTimer:
     new: float
 
 
-@dataclass(frozen=True)
-class Change:
+class Change(NamedTuple):
     """How a metric changed between the sides, and the standard error of the change; None: unknown."""
 
     baseline: float
@@ -103,8 +102,7 @@ class Change:
         return self.error is None or abs(self.delta) > TELLING * self.error
 
 
-@dataclass(frozen=True)
-class Driver:
+class Driver(NamedTuple):
     """What a timer follows.
 
     Attributes:
@@ -175,7 +173,7 @@ def netted(inner: Sequence[InnerTimer]) -> list[InnerTimer]:
     made = []
     for timer in inner:
         change = timer.new - timer.baseline
-        made.append(replace(timer, new=timer.baseline + (change * kept if change * total > 0 else 0.0)))
+        made.append(timer._replace(new=timer.baseline + (change * kept if change * total > 0 else 0.0)))
     return made
 
 
@@ -330,8 +328,7 @@ def _regressed(rows: Sequence[TimerDriver]) -> tuple[Sequence[Driver], float]:
     return told or tried[0]
 
 
-@dataclass(frozen=True)
-class _Timer:
+class _Timer(NamedTuple):
     """A timer over the steps of all runs.
 
     Attributes:
@@ -376,7 +373,7 @@ class _Timer:
         if excess <= 0 or not doubt or any(driver.slope is None for driver in drivers):
             return drivers
         return [
-            replace(driver, slope=max(slope - excess * mean * driver.error**2 / doubt, 0.0))
+            driver._replace(slope=max(slope - excess * mean * driver.error**2 / doubt, 0.0))
             for driver, slope, mean in slopes
         ]
 

@@ -231,7 +231,7 @@ def _open(
         gap = abs(_logarithm(sign * found.change) - (0.0 if fails else _logarithm(sign * judged.twice)))
     apart = _spread_of_runs(judged, spread)
     old, new = len(judged.baseline), len(judged.new)
-    scaled = spread and replace(spread, value=spread.value * (1.0 if judged.is_relative else judged.level))
+    scaled = spread and spread._replace(value=spread.value * (1.0 if judged.is_relative else judged.level))
     needed = _runs_needed(gap, apart, tail, scaled, max(old, new) - (old != new))
     return Decision(Status.INCONCLUSIVE, shown, judged.is_relative, measured, needed, fails)
 

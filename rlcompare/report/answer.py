@@ -6,8 +6,9 @@ no change. Runs that are not repetitions do not count.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import isfinite
+from typing import NamedTuple
 
 from rlcompare.compare.estimate import BY_STEPS, Spread
 from rlcompare.compare.odd_steps import odd_steps
@@ -58,8 +59,7 @@ _ODD = {
 _MARKS = {"worse": "✗", "better": "✓", "caution": "!", "noise": "≈"}
 
 
-@dataclass(frozen=True)
-class Answer:
+class Answer(NamedTuple):
     """The answer.
 
     Attributes:

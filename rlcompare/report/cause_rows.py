@@ -8,7 +8,7 @@ from __future__ import annotations
 import shlex
 from collections import defaultdict
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from rlcompare.language import tr
 from rlcompare.model.diff import Cause, Diff, Row
@@ -53,24 +53,21 @@ def anchor(section: str, place: int) -> str:
     return f"s-{section}:{place + 1}"
 
 
-@dataclass(frozen=True)
-class EvidenceRow:
+class EvidenceRow(NamedTuple):
     """A row of a cause: its texts as in ``explain.COLUMNS``, and its anchor, if it is on the page."""
 
     cells: tuple[str, ...]
     anchor: str
 
 
-@dataclass(frozen=True)
-class Command:
+class Command(NamedTuple):
     """A command to copy, and what it prints."""
 
     label: str
     text: str
 
 
-@dataclass(frozen=True)
-class Evidence:
+class Evidence(NamedTuple):
     """The rows of a cause, and where they come from; ``total`` and ``query`` are empty if it has no rows of its own."""
 
     number: int

@@ -8,7 +8,6 @@ absent.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -46,8 +45,7 @@ _ONE_SIDED: dict[str, tuple[str, str]] = {
 }
 
 
-@dataclass(frozen=True)
-class Column:
+class Column(NamedTuple):
     """A column; ``coloured`` if its cells show the row's tone. ``unit`` is empty if cells contain their own unit."""
 
     key: str

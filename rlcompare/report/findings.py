@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from rlcompare.compare.comparability import DECLARED
 from rlcompare.language import mark, tr, trn, with_label
@@ -50,8 +50,7 @@ _SEVERITY: dict[str, str] = {
 }
 
 
-@dataclass(frozen=True)
-class FindingView:
+class FindingView(NamedTuple):
     """A difference, or a problem with the data."""
 
     severity: str
@@ -89,7 +88,7 @@ def views(findings: Iterable[Finding]) -> tuple[FindingView, ...]:
 def merged_views(findings: Iterable[Finding]) -> tuple[FindingView, ...]:
     """The findings, the worst first; those with the same key are merged and counted."""
     return tuple(
-        replace(_view(group[0]), sides=_number(group)) if len(group) > 1 else _view(group[0])
+        _view(group[0])._replace(sides=_number(group)) if len(group) > 1 else _view(group[0])
         for group in _groups(findings)
     )
 

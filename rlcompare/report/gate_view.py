@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 from rlcompare.errors import ExitCode
 from rlcompare.language import mark, tr
@@ -39,8 +40,7 @@ _VERDICT_TONE = {
 }
 
 
-@dataclass(frozen=True)
-class VerdictView:
+class VerdictView(NamedTuple):
     """A verdict of the gate; ``failing`` if its status is not pass or improved.
 
     Attributes:
@@ -69,8 +69,7 @@ class VerdictView:
         return severity_word(self.severity)
 
 
-@dataclass(frozen=True)
-class GateView:
+class GateView(NamedTuple):
     """The result of the gate.
 
     Attributes:
@@ -127,8 +126,7 @@ def gate_view(gate: GateResult, diff: Diff | None = None) -> GateView:
     judged = gate_findings(diff, gate)
     left, text = status_of(diff, gate_status(judged))
     warnings = [finding for finding in diff.quality if findings.is_serious(finding)]
-    return replace(
-        view,
+    return view._replace(
         status=text,
         status_tone={Comparable.CAUTION: "caution", Comparable.NOT_COMPARABLE: "worse"}.get(left, ""),
         findings=findings.merged_views(judged),

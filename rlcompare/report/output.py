@@ -6,8 +6,7 @@ rich is imported only if something is coloured. It respects NO_COLOR, and no nam
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import TextIO
+from typing import NamedTuple, TextIO
 
 from rlcompare.text import for_encoding
 
@@ -21,8 +20,7 @@ STYLES = {
 }
 
 
-@dataclass(frozen=True)
-class Line:
+class Line(NamedTuple):
     """A line of text. ``spans`` are (start, end, style) in characters, with the styles of ``STYLES``."""
 
     text: str

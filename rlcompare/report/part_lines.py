@@ -7,7 +7,7 @@ came or went. The lines sum to the step, as those that are not shown are summed 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from rlcompare.compare.overall import PATH
 from rlcompare.language import tr
@@ -24,8 +24,7 @@ LINES = 6
 _NAME_LIMIT = 60
 
 
-@dataclass(frozen=True)
-class PartLine:
+class PartLine(NamedTuple):
     """One part of the step.
 
     Attributes:
@@ -46,8 +45,7 @@ class PartLine:
     grew: bool
 
 
-@dataclass(frozen=True)
-class PartLines:
+class PartLines(NamedTuple):
     """The parts of the step, those that changed most first; ``label`` says which parts, ``heading`` what they hold."""
 
     label: str

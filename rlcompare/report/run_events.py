@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from rlcompare.compare.names import polarity_of
 from rlcompare.compare.run_events import MORE_THAN_WHOLE, is_alike
@@ -31,8 +31,7 @@ _KINDS = {
 }
 
 
-@dataclass(frozen=True)
-class EventView:
+class EventView(NamedTuple):
     """One event of the list; its tone is ``caution`` if the metric became worse and the other side's did not."""
 
     kind: str

@@ -15,8 +15,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache, lru_cache
+from typing import NamedTuple
 
 from rlcompare import language
 
@@ -40,16 +40,14 @@ _PATTERNS = {
 }
 
 
-@dataclass(frozen=True)
-class _Rule:
+class _Rule(NamedTuple):
     """A phrase: its English pattern, and how it is said."""
 
     pattern: re.Pattern[str]
     said: str
 
 
-@dataclass(frozen=True)
-class _Grammar:
+class _Grammar(NamedTuple):
     sentences: tuple[_Rule, ...]
     ends: tuple[_Rule, ...]
     places: tuple[_Rule, ...]

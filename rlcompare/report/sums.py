@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from rlcompare.language import trn
 from rlcompare.model.diff import Rest, Row, Section
@@ -22,8 +22,7 @@ SUMMED = frozenset(
 """Sections whose rows are disjoint."""
 
 
-@dataclass(frozen=True)
-class Sum:
+class Sum(NamedTuple):
     """Rows added up.
 
     Attributes:
@@ -42,8 +41,7 @@ class Sum:
         return self.new / self.baseline if self.baseline and self.baseline > 0 and self.new is not None else None
 
 
-@dataclass(frozen=True)
-class SumRow:
+class SumRow(NamedTuple):
     """Rows added up.
 
     Attributes:

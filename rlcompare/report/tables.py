@@ -6,7 +6,6 @@ Sections have their own columns beside the common ones (``model.diff.Section``);
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from rlcompare.language import listed, mark, sentences, tr, trn
@@ -82,8 +81,7 @@ class TableRow(NamedTuple):
     command: str = ""
 
 
-@dataclass(frozen=True)
-class Table:
+class Table(NamedTuple):
     """A table of a report.
 
     Attributes:
@@ -262,7 +260,7 @@ def overall_table(
 
 def without_praise(table: Table) -> Table:
     """The table without rows shown as better."""
-    return replace(table, rows=tuple(row._replace(tone="") if row.tone == "better" else row for row in table.rows))
+    return table._replace(rows=tuple(row._replace(tone="") if row.tone == "better" else row for row in table.rows))
 
 
 def samples_text(delta: Delta) -> str:

@@ -7,7 +7,8 @@ for a format. Tones: ``worse``, ``better``, ``noise`` (a change too small to mat
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 from rlcompare import __version__
 from rlcompare.compare.short_names import shortened
@@ -74,8 +75,7 @@ _FAILED: dict[int, str] = {
 }
 
 
-@dataclass(frozen=True)
-class CauseView:
+class CauseView(NamedTuple):
     """A cause. ``section`` is empty if no table holds the evidence, ``share`` if the time tells more.
 
     Attributes:
@@ -93,8 +93,7 @@ class CauseView:
     anchors: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class SideView:
+class SideView(NamedTuple):
     """One side: its label, how much was read, and from where.
 
     Attributes:
@@ -111,8 +110,7 @@ class SideView:
     captures: Table
 
 
-@dataclass(frozen=True)
-class Headline:
+class Headline(NamedTuple):
     """The headline; ``absent`` is the text to show if there is no headline metric; ``measured``: on both sides."""
 
     metric: str
@@ -127,8 +125,7 @@ class Headline:
     measured: bool = False
 
 
-@dataclass(frozen=True)
-class ReportView:
+class ReportView(NamedTuple):
     """The content of a report, in order.
 
     Attributes:
@@ -199,8 +196,7 @@ def build_view(
         shown = chosen(shown, notable(shown, diff.headline)[:METRICS_LIMIT])
     overall = overall_table(shown, floor, diff.headline, judged=judged, apart=phases_apart(diff))
     explained = (explain_command(delta.metric, document) for delta in shown)
-    overall = replace(
-        overall,
+    overall = overall._replace(
         total=len(diff.overall),
         rows=tuple(row._replace(command=text) for row, text in zip(overall.rows, explained, strict=True)),
     )
@@ -306,7 +302,7 @@ def _without_praise(headline: Headline, gate: GateResult | None) -> Headline:
     """The headline; not better if the gate fails."""
     if gate is None or gate.exit_code == ExitCode.OK or headline.tone != "better":
         return headline
-    return replace(headline, tone="caution", word=tr(_FAILED.get(gate.exit_code, mark("gate failed"))))
+    return headline._replace(tone="caution", word=tr(_FAILED.get(gate.exit_code, mark("gate failed"))))
 
 
 def _causes(diff: Diff, marks: Marks, rows: int) -> tuple[CauseView, ...]:

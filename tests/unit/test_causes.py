@@ -411,7 +411,7 @@ def test_what_one_cause_explains_is_in_no_other() -> None:
 
 def test_an_operator_that_changed_for_two_reasons_names_both() -> None:
     evidence = computed(("a", 10.0, 20.0, 4.0, 0.0), ("b", 40.0, 40.0, 0.0, 0.0))
-    evidence = replace(evidence, operators=tuple(replace(one, has_shapes=True) for one in evidence.operators))
+    evidence = replace(evidence, operators=tuple(one._replace(has_shapes=True) for one in evidence.operators))
     (cause,), _ = find_causes(evidence)
     assert (
         cause.text == "a takes 10.00 ms more: +6.00 ms for the time per call (43 % longer), +4.00 ms for calls (4 → 8)."
@@ -435,7 +435,7 @@ def test_a_kernel_whose_part_of_the_step_changed_otherwise_is_hidden_or_outside_
 ) -> None:
     account: Account = {("compute", None, "a"): (10.0, in_step), ("compute", None, "b"): (10.0, 10.0)}
     operators = kernels(("a", 10.0, new, 0.0, 0.0), ("b", 10.0, 10.0, 0.0, 0.0))
-    changes = tuple(replace(change, shown=shown) for change in operators)
+    changes = tuple(change._replace(shown=shown) for change in operators)
     (cause,), _ = find_causes(replace(evidence_of(account), operators=changes))
     assert (cause.what, cause.delta_ms) == ("operator_time", pytest.approx(1.0))
     assert cause.text == f"a takes 1.00 ms more of the step{ends}"
@@ -445,7 +445,7 @@ def test_computation_that_moves_into_the_step_did_not_grow() -> None:
     names = [f"k{number}" for number in range(9)]
     account: Account = {("compute", None, name): (10.0, 11.0) for name in names}
     changes = kernels(*((name, 11.0, 11.0, 0.0, 0.0) for name in names))
-    operators = tuple(replace(change, shown=0.0) for change in changes)
+    operators = tuple(change._replace(shown=0.0) for change in changes)
     (cause,), _ = find_causes(replace(evidence_of(account), operators=operators))
     text = "over 9 kernels, as more of it runs while the host is in the step; the largest is k8 (+1.00 ms)."
     assert cause.text.endswith(text)
@@ -454,7 +454,7 @@ def test_computation_that_moves_into_the_step_did_not_grow() -> None:
 def test_computation_of_which_the_work_explains_a_part_is_not_outside_of_the_step() -> None:
     """Nine operators take 1 ms longer, 0.6 ms of it for larger inputs: the rest is all that they grew by besides."""
     evidence = computed(*((f"k{number}", 10.0, 11.0, 0.0, 0.6) for number in range(9)))
-    operators = tuple(replace(change, shown=1.0) for change in evidence.operators)
+    operators = tuple(change._replace(shown=1.0) for change in evidence.operators)
     causes, _ = find_causes(replace(evidence, operators=operators))
     assert [cause.what for cause in causes] == ["workload", "kind"]
     assert causes[1].text.startswith("Other computation grew by 3.60 ms") and "while" not in causes[1].text

@@ -323,8 +323,8 @@ def test_lists_and_sentences_have_chinese_marks_between_them() -> None:
         print_summary(view, out)
         assert "Kernel，ms（匹配 " in out.getvalue()
         assert "。 " not in out.getvalue()
-        still = replace(
-            view, tables=tuple(replace(t, rows=tuple(replace(r, tone="noise") for r in t.rows)) for t in view.tables)
+        still = view._replace(
+            tables=tuple(t._replace(rows=tuple(r._replace(tone="noise") for r in t.rows)) for t in view.tables)
         )
         out = io.StringIO()
         print_summary(still, out)

@@ -7,7 +7,7 @@ numbers as the labels (``step_account``); the page's test measures the bars that
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from rlcompare.language import tr
 from rlcompare.model.diff import Diff
@@ -36,8 +36,7 @@ _CHARACTER_NARROW = 2.1
 """The same on a telephone."""
 
 
-@dataclass(frozen=True)
-class Segment:
+class Segment(NamedTuple):
     """A part of a bar.
 
     Attributes:
@@ -52,8 +51,7 @@ class Segment:
     negative: bool
 
 
-@dataclass(frozen=True)
-class Bar:
+class Bar(NamedTuple):
     """The bar of one side; ``end`` is where the time ends that its label gives, as a percentage of the width."""
 
     side: SideName
@@ -63,8 +61,7 @@ class Bar:
     segments: tuple[Segment, ...]
 
 
-@dataclass(frozen=True)
-class Band:
+class Band(NamedTuple):
     """A phase between the two bars of a step: the ends on the baseline's bar and on the new one's.
 
     Attributes:
@@ -78,8 +75,7 @@ class Band:
     fits: str
 
 
-@dataclass(frozen=True)
-class Line:
+class Line(NamedTuple):
     """A phase, or a kind: its bars and its numbers."""
 
     name: str
@@ -90,8 +86,7 @@ class Line:
     tone: str
 
 
-@dataclass(frozen=True)
-class Key:
+class Key(NamedTuple):
     """A kind of the legend, with its time."""
 
     kind: str
@@ -100,8 +95,7 @@ class Key:
     delta: str
 
 
-@dataclass(frozen=True)
-class Panel:
+class Panel(NamedTuple):
     """One step."""
 
     title: str
@@ -112,8 +106,7 @@ class Panel:
     keys: tuple[Key, ...]
 
 
-@dataclass(frozen=True)
-class AccountContent:
+class AccountContent(NamedTuple):
     """The step of the headline, then the profiled one if that is another."""
 
     panels: tuple[Panel, ...]
@@ -168,8 +161,7 @@ def _panel(diff: Diff, account: StepAccount) -> Panel:
     return Panel(account.title, account.note, step, bands, lines, () if only_whole else keys)
 
 
-@dataclass(frozen=True)
-class _Style:
+class _Style(NamedTuple):
     """How the numbers of one step are written and coloured: all in one unit, with the same decimals.
 
     Attributes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from rlcompare.report import quantity
 
@@ -23,16 +23,14 @@ _FEW = 8
 """Values up to which none is called far."""
 
 
-@dataclass(frozen=True)
-class Tick:
+class Tick(NamedTuple):
     """A labelled place; ``at`` is a percentage of the axis."""
 
     at: float
     label: str
 
 
-@dataclass(frozen=True)
-class Axis:
+class Axis(NamedTuple):
     """A linear axis from ``low`` to ``high``, in the unit of its values."""
 
     low: float

@@ -6,11 +6,10 @@ A module of this package computes where each mark stands; the template of the sa
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True)
-class TextTable:
+class TextTable(NamedTuple):
     """The numbers of a picture as text, for screen readers and for those who want them.
 
     Attributes:
@@ -22,8 +21,7 @@ class TextTable:
     rows: tuple[tuple[str, ...], ...]
 
 
-@dataclass(frozen=True)
-class Chart:
+class Chart(NamedTuple):
     """A picture.
 
     Attributes:

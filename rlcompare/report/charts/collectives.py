@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from rlcompare.language import listed, sentences, tr, trn, with_label
 from rlcompare.model.diff import Diff
@@ -23,8 +23,7 @@ MOVED = 0.05
 """Relative change of a bandwidth that is worth a sentence, if it changes all their time by as much."""
 
 
-@dataclass(frozen=True)
-class _Pair:
+class _Pair(NamedTuple):
     """Collectives of one kind and size on both sides."""
 
     baseline: SizedCollectives | None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from rlcompare.compare.names import unit_of
 from rlcompare.compare.replicates import counted
@@ -58,8 +58,7 @@ _TELLING = (
 _NOT_HEALTH = ("timing_s/", "perf/", "prompt_length/", "num_turns/")
 
 
-@dataclass(frozen=True)
-class SideLine:
+class SideLine(NamedTuple):
     """A side in a panel: paths in a box of 1000 × 100 (``marks``). The band is empty with one run.
 
     Attributes:
@@ -73,16 +72,14 @@ class SideLine:
     beyond: str
 
 
-@dataclass(frozen=True)
-class Range:
+class Range(NamedTuple):
     """The healthy range in a panel: where it begins from above and its height, in percent of the panel's height."""
 
     start: float
     height: float
 
 
-@dataclass(frozen=True)
-class HealthPanel:
+class HealthPanel(NamedTuple):
     """A metric over steps.
 
     Attributes:
@@ -105,8 +102,7 @@ class HealthPanel:
     axis: Axis
 
 
-@dataclass(frozen=True)
-class HealthContent:
+class HealthContent(NamedTuple):
     """The time of the step first, if it was logged."""
 
     panels: tuple[HealthPanel, ...]

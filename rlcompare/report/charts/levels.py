@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from rlcompare.language import listed, tr
 from rlcompare.model.diff import Diff
@@ -30,8 +30,7 @@ _SHORTEST = 1e-6
 """Least length of the axis of time, in ms, and as a part of where it starts."""
 
 
-@dataclass(frozen=True)
-class Line:
+class Line(NamedTuple):
     """A level of one side as a path in the box.
 
     Attributes:
@@ -45,8 +44,7 @@ class Line:
     mark: tuple[float, float, str] | None
 
 
-@dataclass(frozen=True)
-class Levels:
+class Levels(NamedTuple):
     """What the template draws; positions of ticks are percentages."""
 
     lines: tuple[Line, ...]
@@ -57,8 +55,7 @@ class Levels:
     whats: tuple[tuple[str, str], ...]
 
 
-@dataclass(frozen=True)
-class _Scale:
+class _Scale(NamedTuple):
     low: float
     high: float
 

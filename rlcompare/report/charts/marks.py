@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from rlcompare.report.charts.axis import Axis
 
 _FEW = 40
 
 
-@dataclass(frozen=True)
-class Dots:
+class Dots(NamedTuple):
     """Points as a path; those beyond the axis stand at its edge, as a path of their own. A few are drawn larger."""
 
     path: str
@@ -24,8 +23,7 @@ class Dots:
     few: bool
 
 
-@dataclass(frozen=True)
-class Mark:
+class Mark(NamedTuple):
     """A step that is marked; ``at`` is a percentage of the width."""
 
     at: float

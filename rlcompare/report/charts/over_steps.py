@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median, quantiles
+from typing import NamedTuple
 
 from rlcompare.compare.series import kept
 from rlcompare.model.diff import Series
@@ -23,8 +23,7 @@ _GAP = 4.0
 """Steps that are missing interrupt a line if the gap is this many times the usual distance."""
 
 
-@dataclass(frozen=True)
-class Point:
+class Point(NamedTuple):
     """A step, or several neighbouring ones: the median over runs, and the ends of the band; None with one run."""
 
     step: float
@@ -33,8 +32,7 @@ class Point:
     high: float | None = None
 
 
-@dataclass(frozen=True)
-class Course:
+class Course(NamedTuple):
     """The points of a side, in order; ``runs`` is the number of runs."""
 
     points: tuple[Point, ...]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from statistics import median
+from typing import NamedTuple
 
 from rlcompare.language import tr
 from rlcompare.model.pictures import Pictures
@@ -34,8 +34,7 @@ _Rows = Mapping[tuple[SideName, str], Mapping[str, Values]]
 """By side and kind of time: the values of each rank by phase."""
 
 
-@dataclass(frozen=True)
-class Column:
+class Column(NamedTuple):
     """A phase without waiting, or a kind of time.
 
     Attributes:
@@ -50,8 +49,7 @@ class Column:
     parts: tuple[tuple[str, int], ...]
 
 
-@dataclass(frozen=True)
-class RankValues:
+class RankValues(NamedTuple):
     """The time of each rank in each column, by side; None where a side lacks the rank."""
 
     columns: tuple[Column, ...]

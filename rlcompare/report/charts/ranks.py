@@ -9,8 +9,8 @@ median rank is that of the new side.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from statistics import median
+from typing import NamedTuple
 
 from rlcompare.language import listed, sentences, tr, trn
 from rlcompare.model.diff import Diff
@@ -41,8 +41,7 @@ ON_PATH = 0.05
 """Part of the path from which it is marked in a cell."""
 
 
-@dataclass(frozen=True)
-class Cell:
+class Cell(NamedTuple):
     """A time. ``level``: ``same``, ``more1`` to ``more4``, ``less1`` to ``less4``, or ``absent``.
 
     Attributes:
@@ -58,8 +57,7 @@ class Cell:
     spread: str = ""
 
 
-@dataclass(frozen=True)
-class Line:
+class Line(NamedTuple):
     """A row: a rank, or several alike. ``cells``: the baseline's and the new side's, column by column.
 
     Attributes:
@@ -75,8 +73,7 @@ class Line:
     path: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class Strip:
+class Strip(NamedTuple):
     """One column of one side over all ranks: a path of SVG for each level; the ranks stand one unit apart."""
 
     name: str
@@ -84,8 +81,7 @@ class Strip:
     paths: tuple[tuple[str, str], ...]
 
 
-@dataclass(frozen=True)
-class HeatMap:
+class HeatMap(NamedTuple):
     """What the template draws.
 
     Attributes:

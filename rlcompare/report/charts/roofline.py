@@ -7,7 +7,7 @@ bandwidth of its memory is not recorded, so no slope is drawn.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from rlcompare.language import listed, sentences, tr, trn, with_label
 from rlcompare.model.diff import Diff, Row
@@ -41,8 +41,7 @@ SAME_PEAK = 0.01
 """Peaks that differ by less are one line: clocks vary a little."""
 
 
-@dataclass(frozen=True)
-class _Kernel:
+class _Kernel(NamedTuple):
     """A row of the section ``efficiency``; per side TFLOP/s, operations per byte, and part of the peak."""
 
     name: str

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from statistics import median
+from typing import NamedTuple
 
 from rlcompare.compare.overall import PATH, rank_headline
 from rlcompare.compare.replicates import counted, of_repetitions
@@ -42,8 +42,7 @@ _PROFILED = (PATH, "time.step", "time.device_span")
 _NAME, _NAMED = 60, 8
 
 
-@dataclass(frozen=True)
-class RunDot:
+class RunDot(NamedTuple):
     """A run; ``x`` is a percentage of the width. ``hollow``: it does not count."""
 
     x: float
@@ -52,8 +51,7 @@ class RunDot:
     hollow: bool
 
 
-@dataclass(frozen=True)
-class SideRuns:
+class SideRuns(NamedTuple):
     """The runs of a side, and the median of those that count; None if there is none."""
 
     side: SideName
@@ -63,8 +61,7 @@ class SideRuns:
     text: str
 
 
-@dataclass(frozen=True)
-class ChangeBar:
+class ChangeBar(NamedTuple):
     """The change and its interval on an axis of its own; ``zero`` is where nothing changed. Percentages."""
 
     low: float
@@ -75,8 +72,7 @@ class ChangeBar:
     ticks: tuple[Tick, ...]
 
 
-@dataclass(frozen=True)
-class SideSteps:
+class SideSteps(NamedTuple):
     """The steps of a side."""
 
     side: SideName
@@ -85,8 +81,7 @@ class SideSteps:
     marks: tuple[Mark, ...]
 
 
-@dataclass(frozen=True)
-class RunsContent:
+class RunsContent(NamedTuple):
     """Runs, the change, steps; each may be absent. ``steps_metric`` is empty if it is that of the runs."""
 
     metric: str
@@ -100,8 +95,7 @@ class RunsContent:
     numbers: tuple[Tick, ...]
 
 
-@dataclass(frozen=True)
-class _Steps:
+class _Steps(NamedTuple):
     """The steps of one side: numbers and values, in order, and of how many runs."""
 
     steps: tuple[int, ...]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from rlcompare.model.words import SideName
 from rlcompare.report.charts.axis import Tick
@@ -26,8 +26,7 @@ _FINEST = (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 7, 8, 9)
 """So close that each axis has one of them, even that of a single value."""
 
 
-@dataclass(frozen=True)
-class Axis:
+class Axis(NamedTuple):
     """An axis from ``low`` to ``high``; ticks from left to right, or from top to bottom."""
 
     title: str
@@ -36,8 +35,7 @@ class Axis:
     ticks: tuple[Tick, ...]
 
 
-@dataclass(frozen=True)
-class Dot:
+class Dot(NamedTuple):
     """One side of one subject; ``shape`` is one of ``SHAPES``."""
 
     x: float
@@ -47,8 +45,7 @@ class Dot:
     text: str
 
 
-@dataclass(frozen=True)
-class Move:
+class Move(NamedTuple):
     """From the dot of the baseline to that of the new side."""
 
     x1: float
@@ -57,8 +54,7 @@ class Move:
     y2: float
 
 
-@dataclass(frozen=True)
-class Level:
+class Level(NamedTuple):
     """A horizontal line, such as the peak of the chip; its label stands above or below it."""
 
     y: float
@@ -66,8 +62,7 @@ class Level:
     above: bool = True
 
 
-@dataclass(frozen=True)
-class Label:
+class Label(NamedTuple):
     """A text below one or several dots that are close together: ``x`` is their middle, ``y`` the lowest of them."""
 
     x: float
@@ -75,8 +70,7 @@ class Label:
     text: str
 
 
-@dataclass(frozen=True)
-class Scatter:
+class Scatter(NamedTuple):
     """What the template draws; ``keys`` are shapes and what they stand for, ``named`` explains the labels."""
 
     x: Axis
@@ -108,7 +102,7 @@ def log_axis(title: str, values: Sequence[float], label: Callable[[float], str],
     axis = Axis(title, 10 ** (low - margin), 10 ** (high + margin), ())
     found = _powers_of_two(axis) if how.get("binary") else _decimal(axis)
     downwards = how.get("downwards", False)
-    return replace(axis, ticks=tuple(Tick(place(axis, value, downwards=downwards), label(value)) for value in found))
+    return axis._replace(ticks=tuple(Tick(place(axis, value, downwards=downwards), label(value)) for value in found))
 
 
 def _decimal(axis: Axis) -> list[float]:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
+from typing import NamedTuple
 
 from rlcompare.compare.overall import OUTSIDE, PATH
 from rlcompare.language import tr
@@ -52,8 +52,7 @@ _SAME = 1e-6
 _MS = {"ms": 1.0, "s": 1e3}
 
 
-@dataclass(frozen=True)
-class Part:
+class Part(NamedTuple):
     """A kind of time in a phase, in ms per step."""
 
     phase: str
@@ -66,8 +65,7 @@ class Part:
         return self.baseline if side == "baseline" else self.new
 
 
-@dataclass(frozen=True)
-class Group:
+class Group(NamedTuple):
     """A row of the picture: a phase with its kinds, or a kind."""
 
     name: str
@@ -78,8 +76,7 @@ class Group:
         return math.fsum(part.value(side) for part in self.parts)
 
 
-@dataclass(frozen=True)
-class StepAccount:
+class StepAccount(NamedTuple):
     """What took the time of a step.
 
     Attributes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from rlcompare.language import listed, sentences, tr, with_label
 from rlcompare.model.diff import Diff
@@ -33,8 +33,7 @@ _MOST_TASKS = 100
 _ALIKE = 0.02
 
 
-@dataclass(frozen=True)
-class Lane:
+class Lane(NamedTuple):
     """One kind of work of one side.
 
     Attributes:
@@ -47,8 +46,7 @@ class Lane:
     path: str
 
 
-@dataclass(frozen=True)
-class Mark:
+class Mark(NamedTuple):
     """One of the longest tasks.
 
     Attributes:
@@ -65,8 +63,7 @@ class Mark:
     text: str
 
 
-@dataclass(frozen=True)
-class SideLanes:
+class SideLanes(NamedTuple):
     """One side. ``width``: its length in percent of the longer side's."""
 
     side: SideName
@@ -77,8 +74,7 @@ class SideLanes:
     marks: tuple[Mark, ...]
 
 
-@dataclass(frozen=True)
-class TimelineContent:
+class TimelineContent(NamedTuple):
     """What the template draws."""
 
     sides: tuple[SideLanes, ...]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from rlcompare.compare.parts import COMMUNICATION, COMPUTE
 from rlcompare.compare.short_names import shortened
@@ -41,8 +41,7 @@ _NAME, _OF_MANY = 60, 40
 _IN_MS = {"ms": 1.0, "s": 1e3}
 
 
-@dataclass(frozen=True)
-class Bar:
+class Bar(NamedTuple):
     """One line of the waterfall.
 
     Attributes:
@@ -66,16 +65,14 @@ class Bar:
     tone: str
 
 
-@dataclass(frozen=True)
-class Waterfall:
+class Waterfall(NamedTuple):
     """What is drawn; ``cut`` if the axis does not start at 0."""
 
     bars: tuple[Bar, ...]
     cut: bool
 
 
-@dataclass(frozen=True)
-class _Step:
+class _Step(NamedTuple):
     kind: str
     label: str
     number: int

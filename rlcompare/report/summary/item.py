@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from rlcompare.language import tr
 
 
-@dataclass(frozen=True)
-class SummaryItem:
+class SummaryItem(NamedTuple):
     """One entry of the summary.
 
     Attributes:
