@@ -55,6 +55,9 @@ _LARGE_BYTES = 4 * 2**20
 
 _KNOWN_SHORT = ("sources/macro/bare_name", "sources/macro/short_name", "compare/setup/known_short")
 _DIVISOR, _METRIC = "compare/divisor", "compare/metric"
+_PLAIN = {"compare/setup/any_order": "compare/setup/plain_mean", "compare/setup/few_runs": "compare/setup/plain_sums"}
+"""Sums that need no order, with the macros that are quicker then."""
+
 _IN_PARTS = ("compare/judged", "compare/watched")
 _ROWS_IN_PARTS = (
     records.Divergence,
@@ -306,8 +309,8 @@ class Rollups:
                     name, skipped = running.pop(finished)
                     finished.result()
                     self._empty.ran(name, skipped=skipped)
-                    if name == _DIVISOR and not skipped and self._asked("compare/setup/any_order"):
-                        self._macros.append("compare/setup/plain_mean")
+                    if name == _DIVISOR and not skipped:
+                        self._macros += [plain for found, plain in _PLAIN.items() if self._asked(found)]
                     if name == _METRIC and not skipped:
                         self._divide_metrics()
                         self._compress(running)

@@ -1,25 +1,20 @@
-"""Writes the files of a report into a folder that rlcompare owns.
-
-rlcompare owns a folder that holds the file ``.rlcompare``, which lists the files written. Other files in it are left
-alone. Every file is written under a temporary name and then renamed, so that no file is ever half-written, even if the
-process is stopped. Files of an earlier report that the new one does not have are removed.
-"""
+"""Writes the files of a report into a folder that rlcompare owns (``report.folder``)."""
 
 from __future__ import annotations
 
-import contextlib
 import shutil
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path, PurePosixPath
 
-from rlcompare import language, temporary
+from rlcompare import language
 from rlcompare.errors import UsageError
 from rlcompare.model.diff import Diff
 from rlcompare.model.verdict import GateResult
 from rlcompare.report.columns import tables_of
 from rlcompare.report.data_files import cut, write_parquet
 from rlcompare.report.document import json_parts, to_document
+from rlcompare.report.folder import published, staged
 from rlcompare.report.view import ReportView, build_view
 
 FORMATS = frozenset({"html", "json", "md", "csv", "parquet", "xlsx", "trace"})
@@ -35,11 +30,6 @@ GATE_FILES = {
 }
 """Formats of a gate's verdicts, with their files."""
 
-MARKER = ".rlcompare"
-
-_MARKER_HEAD = "A report of rlcompare. The files listed here are replaced by the next one."
-_STAGE = ".rlcompare-part-"
-_FOLDERS = ("csv", "data")
 _PICTURE = "report.svg"
 _Writer = Callable[[Path], None]
 
@@ -68,12 +58,12 @@ def write_report(
     if unknown := formats - known:
         raise UsageError(f"--format {', '.join(sorted(unknown))} is unknown; choose from {', '.join(sorted(known))}")
     try:
-        with _stage(out_dir) as stage:
+        with staged(out_dir) as stage:
             files = _render(diff, gate, stage, formats, out_dir)
             if trace is not None and trace.exists():
                 shutil.copyfile(trace, stage / TRACE)
                 files.append(PurePosixPath(TRACE))
-            return _publish(stage, out_dir, files)
+            return published(stage, out_dir, files, _is_ours)
     except OSError as error:
         reason = error.strerror or type(error).__name__
         raise UsageError(f"{out_dir} cannot be written to ({reason}); choose another folder with -o") from error
@@ -152,69 +142,6 @@ def _machine_text(name: str, gate: GateResult) -> str:
     from rlcompare.report.sarif import render_sarif
 
     return render_sarif(gate, place_of(gate.policy))
-
-
-@contextlib.contextmanager
-def _stage(out_dir: Path) -> Iterator[Path]:
-    """A temporary folder in ``out_dir``. It is removed at the end, and so is ``out_dir`` if it is empty."""
-    check_folder(out_dir)
-    made = not out_dir.exists()
-    out_dir.mkdir(parents=True, exist_ok=True)
-    try:
-        with temporary.folder(_STAGE, out_dir) as stage:
-            yield Path(stage)
-    finally:
-        if made:
-            with contextlib.suppress(OSError):  # it holds files
-                out_dir.rmdir()
-
-
-def check_folder(out_dir: Path) -> None:
-    """Refuses a folder that holds other files. Called before a comparison, so that it fails early.
-
-    Raises:
-        UsageError: the folder is not owned by rlcompare, or is a file.
-    """
-    if not out_dir.exists() or (out_dir / MARKER).is_file():
-        return
-    if not out_dir.is_dir():
-        raise UsageError(f"{out_dir} is a file; choose a folder with -o")
-    if any(not entry.name.startswith(_STAGE) for entry in out_dir.iterdir()):
-        raise UsageError(f"{out_dir} holds files that rlcompare did not write; choose an empty or a new folder with -o")
-
-
-def _publish(stage: Path, out_dir: Path, files: list[PurePosixPath]) -> list[Path]:
-    """Moves finished files into place. The marker comes first, so that the folder stays ours if a later step fails."""
-    for place in sorted({(out_dir / name).parent for name in files} - {out_dir}):
-        if place.is_symlink():
-            raise UsageError(f"{place} is a symbolic link, and nothing is written through it: remove it")
-    before = _listed(out_dir)
-    listing = "\n".join([_MARKER_HEAD, *dict.fromkeys(str(name) for name in [*files, *before])])
-    marker = stage / MARKER
-    marker.write_text(listing + "\n", encoding="utf-8")
-    marker.replace(out_dir / MARKER)
-    for name in files:
-        (out_dir / name).parent.mkdir(exist_ok=True)
-        (stage / name).replace(out_dir / name)
-    for name in before:
-        if name not in files:
-            (out_dir / name).unlink(missing_ok=True)
-    for folder in _FOLDERS:
-        with contextlib.suppress(OSError):
-            (out_dir / folder).rmdir()  # Only if it is empty.
-    marker.write_text("\n".join([_MARKER_HEAD, *map(str, files)]) + "\n", encoding="utf-8")
-    marker.replace(out_dir / MARKER)
-    return [out_dir / name for name in files]
-
-
-def _listed(out_dir: Path) -> list[PurePosixPath]:
-    """Files of an earlier report. Only names of report files are returned: the list may have been edited."""
-    try:
-        lines = (out_dir / MARKER).read_text(encoding="utf-8", errors="replace").splitlines()[1:]
-    except FileNotFoundError:
-        return []
-    names = [PurePosixPath(line) for line in lines]
-    return [name for name in names if str(name.parent) in (".", *_FOLDERS) and _is_ours(name)]
 
 
 def _is_ours(name: PurePosixPath) -> bool:

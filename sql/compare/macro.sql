@@ -2,6 +2,7 @@
 -- The order of summation is fixed: the same inputs give the same bits, and a side compared with itself gives equal values. Callers sum
 -- integers per divisor first.
 -- known_mean(amount, divisor, wanted): side_mean, if the amounts of all rows, of both sides, are known; else NULL.
+-- sum_of_runs(amount, run), sum_of_groups(amount, role, folder): sums in a fixed order too.
 -- sum_if_known(amount): the sum of amounts; NULL if one of them is unknown.
 -- is_head(text): whether a name has rows of its own; all have, unless there are very many (head_name).
 -- known_as(name): the name that both sides have for it; the name itself, unless one side has shortened it (known_short).
@@ -14,6 +15,8 @@
 -- Run by name: on each connection, because a temporary macro belongs to one.
 CREATE OR REPLACE TEMP MACRO side_mean(amount, divisor, wanted) AS
     sum(amount / divisor ORDER BY divisor) FILTER (WHERE wanted);
+CREATE OR REPLACE TEMP MACRO sum_of_runs(amount, run) AS sum(amount ORDER BY run);
+CREATE OR REPLACE TEMP MACRO sum_of_groups(amount, role, folder) AS sum(amount ORDER BY role, folder);
 CREATE OR REPLACE TEMP MACRO known_mean(amount, divisor, wanted) AS
     CASE WHEN count(amount) = count(*) THEN side_mean(amount, divisor, wanted) END;
 CREATE OR REPLACE TEMP MACRO known_as(name) AS name;

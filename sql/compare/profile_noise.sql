@@ -1,12 +1,12 @@
 -- How far the mean of each time of the profiled steps may be off by luck in one run, as these steps show (noise_of). Steps are paired as in
 -- c_position. A step counts for a time if all members measured it. A phase that is absent in a step counts 0. The critical path is known if all roles
 -- have one. Unknown where a run has one step.
--- Depends on c_account, c_capture, c_divisor, c_path, c_phase, c_position, c_step_time, noise_of.
+-- Depends on c_account, c_capture, c_divisor, c_path, c_phase, c_position, c_step_time, noise_of, sum_of_groups.
 -- Nothing without c_position.
 WITH timed AS (
     SELECT side, run, role, folder, metric, step, sum(ns) / count(*) AS ns, count(*) AS members FROM c_step_time GROUP BY ALL
 ), whole AS (
-    SELECT side, run, 'time.' || metric AS name, step, sum(ns ORDER BY role, folder) AS ns FROM timed GROUP BY side, run, metric, step
+    SELECT side, run, 'time.' || metric AS name, step, sum_of_groups(ns, role, folder) AS ns FROM timed GROUP BY side, run, metric, step
     QUALIFY sum(members) = max(sum(members)) OVER (PARTITION BY side, run, metric)
 ), pathed AS (
     SELECT p.side, p.run, c.role, c.folder, p.step, sum(p.ns) / count(DISTINCT coalesce(c.replica, -1)) AS ns
@@ -22,7 +22,7 @@ WITH timed AS (
     WHERE d.domain = CASE WHEN p.what = 'wall_ns' THEN 'wall' ELSE 'phase_device' END GROUP BY ALL
 ), of_step AS (
     FROM whole
-    UNION ALL SELECT side, run, 'time.path', step, sum(ns ORDER BY role, folder) FROM pathed ANTI JOIN partly USING (side, run) GROUP BY side, run, step
+    UNION ALL SELECT side, run, 'time.path', step, sum_of_groups(ns, role, folder) FROM pathed ANTI JOIN partly USING (side, run) GROUP BY side, run, step
     UNION ALL SELECT n.side, n.run, n.name, s.step, coalesce(p.ns, 0)
     FROM (SELECT DISTINCT side, run, name FROM phased) AS n JOIN (SELECT DISTINCT side, run, step FROM phased) AS s USING (side, run)
     LEFT JOIN phased AS p USING (side, run, name, step)

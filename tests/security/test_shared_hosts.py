@@ -16,7 +16,7 @@ from rlcompare.collect.run_directory import write_run
 from rlcompare.collect.verl.job import run_job
 from rlcompare.db import SCHEMA_VERSION, store_schema_version
 from rlcompare.errors import UsageError
-from rlcompare.report.write import MARKER
+from rlcompare.report.folder import MARKER
 from rlcompare.store.cache import cache_entries, prepare
 from tests.cli.conftest import Command, ranks_of
 

@@ -20,10 +20,11 @@ from rlcompare.model.words import Comparable, EvidenceMode, Severity, Status
 from rlcompare.report import write
 from rlcompare.report.csv_files import cell, csv_texts
 from rlcompare.report.document import from_document
+from rlcompare.report.folder import MARKER
 from rlcompare.report.gate_text import gate_document
 from rlcompare.report.markdown import code, prose, render_markdown
 from rlcompare.report.view import build_view
-from rlcompare.report.write import MARKER, write_report
+from rlcompare.report.write import write_report
 from tests.unit import diff_examples
 
 REGRESSION = diff_examples.regression()
