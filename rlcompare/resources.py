@@ -98,14 +98,12 @@ class EmptyTables:
         """Whether the queries of an SQL file make no rows, because tables that they need have none."""
         return any(self._empty.issuperset(tables) for tables in read_header(sql(name)).nothing_without)
 
-    def ran(self, name: str, *, skipped: bool) -> None:
-        """An SQL file has run; ``skipped``: without its queries."""
-        created, inserted = filled(sql(name))
-        if skipped:
-            self._empty |= created - self._filled
-        else:
-            self._filled |= created | inserted
-            self._empty -= self._filled
+    def ran(self, name: str, with_rows: Iterable[str]) -> None:
+        """An SQL file has run, and added rows to these tables, if any."""
+        created, _ = filled(sql(name))
+        self._filled.update(with_rows)
+        self._empty |= created
+        self._empty -= self._filled
 
 
 @cache

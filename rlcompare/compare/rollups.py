@@ -15,7 +15,7 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
 from graphlib import TopologicalSorter
-from itertools import starmap
+from itertools import chain, starmap
 from queue import SimpleQueue
 from typing import Any, NamedTuple, TypeVar, cast
 
@@ -27,6 +27,7 @@ from rlcompare.compare.inputs import CompareOptions, RunStore, SideInput
 from rlcompare.compare.measured import Measured, measured
 from rlcompare.errors import DamagedStoreError, InputError, UsageError
 from rlcompare.model.words import SIDES, SideName
+from rlcompare.sql_order import filled
 
 R = TypeVar("R", bound=NamedTuple)
 """A row of the query after which its class is named (``records``, ``pairs``)."""
@@ -308,7 +309,7 @@ class Rollups:
                 for finished in wait(running, return_when=FIRST_COMPLETED).done:
                     name, skipped = running.pop(finished)
                     finished.result()
-                    self._empty.ran(name, skipped=skipped)
+                    self._empty.ran(name, () if skipped else chain(*filled(resources.sql(name))))
                     if name == _DIVISOR and not skipped:
                         self._macros += [plain for found, plain in _PLAIN.items() if self._asked(found)]
                     if name == _METRIC and not skipped:

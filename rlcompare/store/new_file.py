@@ -11,6 +11,7 @@ import duckdb
 
 from rlcompare import db, resources, temporary
 from rlcompare.secret import SUSPICIOUS
+from rlcompare.sql_order import filled
 from rlcompare.store.clean_copy import write_again
 from rlcompare.store.redaction import is_redacted
 
@@ -106,9 +107,13 @@ def run_all(con: duckdb.DuckDBPyConnection, names: Iterable[str]) -> None:
 def run_file(con: duckdb.DuckDBPyConnection, name: str, empty: resources.EmptyTables) -> list[tuple[Any, ...]]:
     """Run an SQL file; its queries only if they may make rows. Returns the rows of its last statement."""
     rows: list[tuple[Any, ...]] = []
-    if skipped := empty.skips(name):
+    with_rows: set[str] = set()
+    if empty.skips(name):
         db.run_without_rows(con, resources.sql(name))
     else:
-        rows = db.run(con, resources.sql(name))
-    empty.ran(name, skipped=skipped)
+        for statement in con.extract_statements(resources.sql(name)):
+            rows = db.run(con, statement)
+            if rows and rows[0][0] != 0:  # a statement that fills a table returns the number of rows
+                with_rows.update(*filled(statement.query))
+    empty.ran(name, with_rows)
     return rows
