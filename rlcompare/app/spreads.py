@@ -37,11 +37,10 @@ def spreads_of(
     if not is_asked_for(chosen, policy) and not (place.file and place.file.exists()):
         return {}
 
-    from rlcompare.history.environment import environment_of
     from rlcompare.history.spread import series_of, spread_of
 
     metrics = [delta.metric for delta in diff.overall]
-    series = series_of(place, metrics, environment_of(diff.baseline.env))
+    series = series_of(place, metrics, diff.baseline.env)
     found = {one.metric: spread for one in series if (spread := spread_of(one)) is not None}
     if not quiet:
         messages.note(_note(series, found, place.shown))

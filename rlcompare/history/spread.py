@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from statistics import correlation, fmean
 
 from rlcompare.compare.estimate import Spread, least_odds
 from rlcompare.history.changes import LEAST_CHANGE, headline_alpha, levels_of_series
+from rlcompare.history.environment import environment_in
 from rlcompare.history.place import Place
 from rlcompare.history.records import Series
 from rlcompare.history.store import load
@@ -26,16 +27,18 @@ BY_LUCK = 0.02
 """The odds below which the order of the runs says that it is a jump, and not a few slow runs."""
 
 
-def series_of(history: Place, metrics: Sequence[str], environment: str) -> list[Series]:
+def series_of(history: Place, metrics: Sequence[str], settings: Mapping[str, str]) -> list[Series]:
     """The series of metrics over the runs of an environment.
 
     Args:
-        environment: ``environment.environment_of`` the settings of the runs to be judged.
+        settings: versions and settings of the runs to be judged, as in ``Diff.baseline.env``.
 
     Raises:
         InputError: there is no history, or it cannot be read.
     """
-    return [one for one in load(history, metrics=metrics).series if one.environment == environment]
+    found = load(history, metrics=metrics)
+    environment = environment_in(found.configurations, settings)
+    return [one for one in found.series if one.environment == environment]
 
 
 def spread_of(series: Series) -> Spread | None:

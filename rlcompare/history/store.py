@@ -12,7 +12,7 @@ import duckdb
 import rlcompare
 from rlcompare import db
 from rlcompare.history import database
-from rlcompare.history.environment import divides, environment_of
+from rlcompare.history.environment import Configuration, divides, environment_of, environments
 from rlcompare.history.place import Place
 from rlcompare.history.records import Acknowledged, Added, NewRun, Run, Series, Setting, Value
 from rlcompare.resources import sql
@@ -25,12 +25,14 @@ class History:
     Attributes:
         runs: in the order of their start.
         series: of the usable runs of each environment.
+        configurations: of the runs, in the order of their first ones.
     """
 
     runs: tuple[Run, ...]
     series: tuple[Series, ...]
     settings: tuple[Setting, ...]
     acknowledged: tuple[Acknowledged, ...]
+    configurations: tuple[Configuration, ...] = ()
 
 
 def load(place: Place, varied: Sequence[str] = (), metrics: Sequence[str] | None = None) -> History:
@@ -45,13 +47,14 @@ def load(place: Place, varied: Sequence[str] = (), metrics: Sequence[str] | None
     """
 
     def work(con: duckdb.DuckDBPyConnection) -> History:
-        _divide(con, varied)
+        configurations = _divide(con, varied)
         con.execute("SET VARIABLE metrics = CAST(? AS VARCHAR[])", [None if metrics is None else list(metrics)])
         return History(
             tuple(starmap(Run, con.execute(sql("history/runs")).fetchall())),
             tuple(starmap(Series, con.execute(sql("history/series")).fetchall())),
             tuple(starmap(Setting, con.execute(sql("history/settings")).fetchall())),
             tuple(starmap(Acknowledged, con.execute(sql("history/acknowledged")).fetchall())),
+            configurations,
         )
 
     return database.read(place, work)
@@ -69,9 +72,22 @@ def runs_and_values(place: Place, metrics: Sequence[str], varied: Sequence[str] 
     return database.read(place, work)
 
 
-def _divide(con: duckdb.DuckDBPyConnection, varied: Sequence[str]) -> None:
+def _divide(con: duckdb.DuckDBPyConnection, varied: Sequence[str]) -> tuple[Configuration, ...]:
+    """Makes the table ``run_environment``; returns the configurations of the runs."""
     con.execute("SET VARIABLE varied = CAST(? AS VARCHAR[])", [list(varied)])
     con.execute(sql("history/run_environment"))
+    found = tuple(
+        Configuration(digest, frozenset(releases), dict(zip(keys, values, strict=True)))
+        for digest, releases, keys, values in con.execute(sql("history/configurations")).fetchall()
+    )
+    joined = [
+        {"digest": digest, "environment": environment}
+        for digest, environment in environments(found).items()
+        if digest != environment
+    ]
+    if joined:
+        con.execute(sql("history/continued"), db.as_parameter(joined))
+    return found
 
 
 def add(place: Place, runs: Sequence[NewRun]) -> list[Added]:

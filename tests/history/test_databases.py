@@ -8,6 +8,7 @@ import os
 import random
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import duckdb
@@ -129,19 +130,50 @@ def test_environments_and_what_may_vary(file: Place) -> None:
         assert len({run.environment for run in store.load(file, varied).runs}) == 1
 
 
-def run_spread(place: Place, metric: str, environment: str) -> Spread | None:
-    return next(map(spread_of, series_of(place, [metric], environment)), None)
+def test_an_upgrade_of_the_trainer_that_adds_settings_begins_no_environment(file: Place) -> None:
+    """GIVEN runs before and after an upgrade of verl, which adds settings, they are of one environment.
+
+    A run of the new release with another value of such a setting is of another one, and so is a run in which a user
+    sets what other runs of the same release do not have.
+    """
+    old = {"verl": "0.6.0", "data.train_batch_size": "64"}
+    new = {"verl": "0.7.0", "data.train_batch_size": "64", "actor_rollout_ref.new": "1", "critic.new": "x"}
+    given = [
+        old,
+        new,
+        {**new, "critic.new": "y"},  # of the new release, but not the same
+        {**old, "data.extra": "1"},  # what the user added
+        {**new, "verl": "0.8.0", "algorithm.newer": "2"},
+        {**new, "verl": "0.8.0", "algorithm.newer": "3", "data.train_batch_size": "8"},
+        {"data.train_batch_size": "64", "actor_rollout_ref.new": "1"},  # of an unknown release
+        {**old, "env.HCCL_ALGO": "ring"},
+        {**new, "env.HCCL_ALGO": "ring"},
+    ]
+    store.add(file, [new_run(number, None, **settings) for number, settings in enumerate(given, 1)])
+    runs = store.load(file).runs
+    first = [run.environment for run in runs].index
+    assert [first(run.environment) for run in runs] == [0, 0, 2, 3, 0, 5, 6, 7, 7]
+    assert runs[0].environment == environment_of(new_run(1, None, **old).settings)
+    varied = store.load(file, ("critic",)).runs
+    assert varied[0].environment == varied[1].environment == varied[2].environment
+    coming = new_run(10, None, **{**new, "verl": "0.9.0", "reward.later": "3"}).settings
+    assert [one.numbers for one in series_of(file, [HEADLINE], coming)] == [[1, 2, 5]]
+    assert series_of(file, [HEADLINE], {**coming, "data.train_batch_size": "9"}) == []
+
+
+def run_spread(place: Place, metric: str, settings: Mapping[str, str]) -> Spread | None:
+    return next(map(spread_of, series_of(place, [metric], settings)), None)
 
 
 def test_the_spread_of_an_environment(file: Place) -> None:
     fill(file)
     settings = new_run(1).settings
-    found = run_spread(file, HEADLINE, environment_of(settings))
+    found = run_spread(file, HEADLINE, settings)
     assert found is not None
     assert (found.source, found.freedom) == ("the history of 50 runs", 47)
     assert 0.02 < found.value < 0.09
-    assert run_spread(file, HEADLINE, environment_of({**settings, "chip": "910C"})) is None
-    assert run_spread(file, "timing_s/other", environment_of(settings)) is None
+    assert run_spread(file, HEADLINE, {**settings, "chip": "910C"}) is None
+    assert run_spread(file, "timing_s/other", settings) is None
 
 
 def outputs(place: str, capsys: pytest.CaptureFixture[str]) -> list[str]:
@@ -164,9 +196,8 @@ def test_postgresql_gives_the_same_answers(file: Place, postgres: Place, capsys:
     assert first == second
     (change,) = json.loads(first[-1].partition("\n")[2])["changes"]
     assert (change["since"]["run"], change["acknowledged"]["reason"]) == (36, "the new torch_npu is needed")
-    assert run_spread(file, HEADLINE, change["since"]["environment"]) == run_spread(
-        postgres, HEADLINE, change["since"]["environment"]
-    )
+    settings = new_run(1).settings
+    assert run_spread(file, HEADLINE, settings) == run_spread(postgres, HEADLINE, settings) is not None
 
 
 WRITER = """
