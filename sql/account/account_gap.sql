@@ -5,38 +5,32 @@
 --   queue    after that, or if the launch had returned before the gap began: an event, another stream, or the hardware
 --   unknown  the launch, or all kernels of the capture, were not recorded
 -- A gap may be cut in three: host, launch, queue. If only the operator that launches is known, its gap is host until the operator has ended.
--- `thread` is the launching thread, `id` the next task.
+-- `thread` is the launching thread, `part` the own part of the next task.
 -- Depends on account_own, account_segment, account_track, capture, device_task, host_api, host_op, host_reason, placed.
 -- Nothing without account_segment, account_track, capture.
 CREATE OR REPLACE TEMP TABLE account_gap AS
-WITH first AS (   -- of parts that begin together, the kernel
-    SELECT track, from_ns, max(what) AS what, arg_max(id, what) AS id FROM account_own GROUP BY track, from_ns
-), next AS (
-    SELECT i.track, i.window_until_ns, i.block_ns, i.from_ns, i.until_ns, o.what, o.id
-    FROM account_segment AS i ASOF LEFT JOIN first AS o ON o.track = i.track AND i.until_ns <= o.from_ns
-    WHERE i.kind = 'idle'
-), task AS (
-    SELECT n.track, n.from_ns, d.capture, coalesce(d.launch_ns, d.host_op_ns) AS launch_ns, d.launch_ns IS NULL AS by_operator
-    FROM next AS n JOIN account_track AS t ON t.track = n.track
-    JOIN device_task AS d ON d.capture = t.capture AND d.what = n.what AND d.id = n.id
+WITH next AS MATERIALIZED (
+    SELECT t.capture, s.frame, s.block_ns, s.from_ns, s.until_ns, o.part, coalesce(d.launch_ns, d.host_op_ns) AS launch_ns, d.launch_ns IS NULL AS by_operator
+    FROM account_segment AS s JOIN account_track AS t ON t.track = s.track
+    LEFT JOIN account_own AS o ON o.part = s.part AND o.track = s.track
+    LEFT JOIN device_task AS d ON d.capture = t.capture AND d.what = o.what AND d.id = o.id
+    WHERE s.kind = 'idle'
 ), call AS (
-    SELECT h.capture, h.start_ns, h.by_operator, max(h.end_ns) AS end_ns, arg_max(h.thread, {'end_ns': h.end_ns, 'lowest': -h.thread}) AS thread
+    SELECT capture, start_ns, by_operator, max(end_ns) AS end_ns, arg_max(thread, {'end_ns': end_ns, 'lowest': -thread}) AS thread
     FROM (
         SELECT capture, thread, start_ns, end_ns, FALSE AS by_operator FROM host_api WHERE coalesce(name NOT IN (SELECT name FROM host_reason), TRUE)
         UNION ALL SELECT capture, thread, start_ns, end_ns, TRUE FROM host_op
-    ) AS h
-    WHERE (h.capture, h.start_ns, h.by_operator) IN (SELECT (capture, launch_ns, by_operator) FROM task)
-    GROUP BY h.capture, h.start_ns, h.by_operator
+    ) SEMI JOIN (SELECT capture, launch_ns AS start_ns, by_operator FROM next) USING (capture, start_ns, by_operator)
+    GROUP BY capture, start_ns, by_operator
 ), known AS (
-    SELECT n.*, k.launch_ns, k.by_operator, coalesce(greatest(c.end_ns, k.launch_ns), k.launch_ns) AS launched_ns, c.thread,
-           p.executor = 'host' OR t.capture IN (SELECT capture FROM placed WHERE what = 'kernel') AS is_idle
-    FROM next AS n JOIN account_track AS t ON t.track = n.track JOIN capture AS p ON p.capture = t.capture
-    LEFT JOIN task AS k ON k.track = n.track AND k.from_ns = n.from_ns
-    LEFT JOIN call AS c ON c.capture = k.capture AND c.start_ns = k.launch_ns AND c.by_operator = k.by_operator
+    SELECT n.*, coalesce(greatest(c.end_ns, n.launch_ns), n.launch_ns) AS launched_ns, c.thread,
+           p.executor = 'host' OR n.capture IN (SELECT capture FROM placed WHERE what = 'kernel') AS is_idle
+    FROM next AS n JOIN capture AS p ON p.capture = n.capture
+    LEFT JOIN call AS c ON c.capture = n.capture AND c.start_ns = n.launch_ns AND c.by_operator = n.by_operator
 ), judged AS (
     SELECT *, launched_ns + 50000 AS ready_ns, CASE
         WHEN NOT is_idle THEN 'unknown'
-        WHEN what IS NULL THEN 'host'
+        WHEN part IS NULL THEN 'host'
         WHEN launch_ns IS NULL THEN 'unknown'
         WHEN launched_ns <= from_ns THEN 'queue'
         WHEN by_operator THEN 'host'
@@ -44,11 +38,11 @@ WITH first AS (   -- of parts that begin together, the kernel
     END AS cause
     FROM known
 )
-SELECT track, window_until_ns, block_ns, from_ns, until_ns, cause, thread, what, id FROM judged WHERE cause IS NOT NULL
+SELECT frame, block_ns, from_ns, until_ns, cause, thread, part FROM judged WHERE cause IS NOT NULL
 UNION ALL
-SELECT track, window_until_ns, block_ns, from_ns, least(until_ns, launch_ns), 'host', thread, what, id FROM judged WHERE cause IS NULL AND launch_ns > from_ns
+SELECT frame, block_ns, from_ns, least(until_ns, launch_ns), 'host', thread, part FROM judged WHERE cause IS NULL AND launch_ns > from_ns
 UNION ALL
-SELECT track, window_until_ns, block_ns, greatest(from_ns, launch_ns), least(until_ns, ready_ns), 'launch', thread, what, id FROM judged
+SELECT frame, block_ns, greatest(from_ns, launch_ns), least(until_ns, ready_ns), 'launch', thread, part FROM judged
 WHERE cause IS NULL AND launch_ns < until_ns AND ready_ns > from_ns
 UNION ALL
-SELECT track, window_until_ns, block_ns, greatest(from_ns, ready_ns), until_ns, 'queue', thread, what, id FROM judged WHERE cause IS NULL AND ready_ns < until_ns;
+SELECT frame, block_ns, greatest(from_ns, ready_ns), until_ns, 'queue', thread, part FROM judged WHERE cause IS NULL AND ready_ns < until_ns;

@@ -4,9 +4,9 @@
 -- r_exposed.
 INSERT INTO r_account BY NAME
 SELECT t.capture, t.device_id, w.step, r.phase, b.* EXCLUDE label, r.ns, r.pieces
-FROM (SELECT track, window_until_ns, phase, label, sum(ns) AS ns, sum(pieces) AS pieces FROM account_row GROUP BY ALL) AS r
+FROM (SELECT frame, phase, label, sum(ns) AS ns, sum(pieces) AS pieces FROM account_row GROUP BY ALL) AS r
 JOIN account_label AS b ON b.label = r.label
-JOIN account_track AS t ON t.track = r.track JOIN account_window AS w ON w.track = r.track AND w.until_ns = r.window_until_ns;
+JOIN account_window AS w ON w.frame = r.frame JOIN account_track AS t ON t.track = w.track;
 INSERT INTO r_account BY NAME
 SELECT capture, device_id, step, phase, 'comm' AS kind, kind AS subject, dtype AS input_dtypes, group_ranks, sum(until_ns - from_ns) AS ns,
        count(*) AS pieces

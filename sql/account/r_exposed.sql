@@ -6,9 +6,9 @@
 INSERT INTO r_exposed
 SELECT t.capture, t.device_id, w.step, p.name, c.kind, c.group_name, c.group_ranks, c.dtype, c.start_ns, s.from_ns, s.until_ns
 FROM account_segment AS s
-JOIN account_own AS o ON o.track = s.track AND o.until_ns = s.part_until_ns AND o.what = 'collective'
-JOIN account_track AS t ON t.track = s.track
-JOIN account_window AS w ON w.track = s.track AND w.until_ns = s.window_until_ns
+JOIN account_own AS o ON o.part = s.part
+JOIN account_window AS w ON w.frame = s.frame
+JOIN account_track AS t ON t.track = w.track
 JOIN collective AS c ON c.capture = t.capture AND c.id = o.id
 LEFT JOIN phase AS p ON p.capture = c.capture AND p.id = c.phase
 WHERE s.kind = 'comm'
@@ -18,8 +18,8 @@ SELECT h.capture, h.device_id, h.step, p.name, coalesce(c.kind, h.subject, 'coll
 FROM (
     SELECT t.capture, t.device_id, w.step, a.name AS subject, h.from_ns, h.until_ns
     FROM account_host AS h JOIN account_activity AS a ON a.activity = h.activity AND a.kind = 'collective call'
-    JOIN account_track AS t ON t.track = h.track
-    JOIN account_window AS w ON w.track = h.track AND w.until_ns = h.window_until_ns
+    JOIN account_window AS w ON w.frame = h.frame
+    JOIN account_track AS t ON t.track = w.track
     JOIN capture AS m ON m.capture = t.capture AND m.executor = 'host'
 ) AS h
 ASOF LEFT JOIN collective AS c ON c.capture = h.capture AND c.kind = h.subject AND h.from_ns >= c.start_ns

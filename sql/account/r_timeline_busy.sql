@@ -1,6 +1,6 @@
 -- Busy time by bucket: the differences of the busy time before each edge of the buckets. The parts of one kind on a track do not overlap, so
 -- before an edge lie the parts up to the last one that began by then, less what this one has ahead.
--- Depends on account_gap, account_own, timeline_window.
+-- Depends on account_gap, account_own, account_window, timeline_window.
 -- Nothing without timeline_window.
 INSERT INTO r_timeline_busy
 WITH hull AS (
@@ -9,7 +9,8 @@ WITH hull AS (
     SELECT p.* FROM (
         SELECT track, CASE what WHEN 'kernel' THEN 'compute' WHEN 'collective' THEN 'comm' ELSE 'copy' END AS kind, from_ns, until_ns FROM account_own
         UNION ALL
-        SELECT track, CASE WHEN cause = 'queue' THEN 'queue' ELSE 'host' END, from_ns, until_ns FROM account_gap WHERE cause <> 'unknown'
+        SELECT w.track, CASE WHEN g.cause = 'queue' THEN 'queue' ELSE 'host' END, g.from_ns, g.until_ns
+        FROM account_gap AS g JOIN account_window AS w ON w.frame = g.frame WHERE g.cause <> 'unknown'
     ) AS p JOIN hull AS h ON h.track = p.track AND p.until_ns > h.from_ns AND p.from_ns < h.until_ns
 ), summed AS (
     SELECT *, sum(until_ns - from_ns) OVER (PARTITION BY track, kind ORDER BY from_ns ROWS UNBOUNDED PRECEDING) AS sum_ns FROM part

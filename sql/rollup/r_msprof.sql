@@ -25,14 +25,12 @@ WITH k_own AS (
 ), g_island AS (
     SELECT capture, what, group_name, greatest(start_ns, coalesce(covered_ns, start_ns)) AS start_ns, end_ns
     FROM g_own WHERE covered_ns IS NULL OR end_ns > covered_ns
-), g_start AS (
-    SELECT g.*, coalesce(k.before_ns + least(k.end_ns, g.start_ns) - k.start_ns, 0) AS upto_start
-    FROM g_island AS g ASOF LEFT JOIN k_upto AS k ON k.capture = g.capture AND g.start_ns >= k.start_ns
-), g_end AS (
-    SELECT g.*, coalesce(k.before_ns + least(k.end_ns, g.end_ns) - k.start_ns, 0) AS upto_end
-    FROM g_start AS g ASOF LEFT JOIN k_upto AS k ON k.capture = g.capture AND g.end_ns >= k.start_ns
+), g_edge AS (
+    SELECT capture, what, group_name, end_ns AS ts_ns, 1 AS sign FROM g_island UNION ALL SELECT capture, what, group_name, start_ns, -1 FROM g_island
 ), uncovered AS (
-    SELECT capture, what, group_name, sum(end_ns - start_ns - (upto_end - upto_start)) AS ns FROM g_end GROUP BY ALL
+    SELECT g.capture, g.what, g.group_name, sum(g.sign * (g.ts_ns - coalesce(k.before_ns + least(k.end_ns, g.ts_ns) - k.start_ns, 0))) AS ns
+    FROM g_edge AS g ASOF LEFT JOIN k_upto AS k ON k.capture = g.capture AND g.ts_ns >= k.start_ns
+    GROUP BY ALL
 ), edge AS (
     SELECT capture, min(start_ns) AS first_ns, max(end_ns) AS last_ns
     FROM (SELECT capture, start_ns, end_ns FROM kernel UNION ALL SELECT capture, start_ns, end_ns FROM collective)

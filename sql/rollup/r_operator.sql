@@ -4,11 +4,11 @@
 -- Nothing without host_op + reported_operator.
 INSERT INTO r_operator BY NAME
 WITH repeated AS (   -- names that may run inside themselves: one contains an operator, and one lies deeper
-    SELECT capture, thread, name FROM host_op GROUP BY capture, thread, name
+    SELECT row_number() OVER () AS number, capture, thread, name FROM host_op GROUP BY capture, thread, name
     HAVING min(CASE WHEN self_ns < end_ns - start_ns THEN depth END) < max(depth)
 ), inner_call AS (
-    SELECT capture, id FROM host_op SEMI JOIN repeated USING (capture, thread, name)
-    QUALIFY end_ns <= max(end_ns) OVER (PARTITION BY capture, thread, name ORDER BY start_ns, end_ns DESC
+    SELECT capture, id FROM host_op JOIN repeated USING (capture, thread, name)
+    QUALIFY end_ns <= max(end_ns) OVER (PARTITION BY number ORDER BY start_ns, end_ns DESC
                                         ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
 ), call AS (
     SELECT o.capture, o.step, o.phase, o.name, o.end_ns - o.start_ns AS host_ns, o.self_ns, o.device_ns, o.device_self_ns, i.id IS NULL AS is_outermost,
