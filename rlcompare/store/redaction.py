@@ -47,9 +47,10 @@ def _suspicious(con: duckdb.DuckDBPyConnection, columns: Sequence[tuple[str, str
     if not columns:
         return []
     # Only names of our own schema. Materialized twice, so that each text is looked at once, however often it is there:
-    # DuckDB moves a filter into the first one, in front of DISTINCT.
+    # DuckDB moves a filter into the first one, in front of DISTINCT. It skips columns that are all NULL.
     texts = " UNION ALL ".join(
         f'SELECT DISTINCT {number} AS number, "{column}" AS text FROM "{database}".main."{table}"'  # noqa: S608
+        f' WHERE "{column}" IS NOT NULL'
         for number, (database, table, column) in enumerate(columns)
     )
     query = (

@@ -7,7 +7,7 @@
 CREATE OR REPLACE TEMP TABLE operator_name AS   -- names apart, so that patterns are matched once for each: DuckDB moves a filter below DISTINCT
 SELECT DISTINCT name FROM stage_host_op;
 CREATE OR REPLACE TEMP TABLE kernel_name AS
-SELECT DISTINCT name, op_type FROM stage_kernel;
+SELECT row_number() OVER () AS number, * FROM (SELECT DISTINCT name, op_type FROM stage_kernel);
 CREATE OR REPLACE TEMP TABLE kernel_category AS
 WITH cube_name AS (
     SELECT name, CASE
@@ -23,11 +23,14 @@ WITH cube_name AS (
                max(o.end_ns) OVER (PARTITION BY o.capture ORDER BY o.start_ns, o.end_ns DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS covered_ns
         FROM stage_host_op AS o JOIN cube_name AS n ON n.name = o.name AND n.class IS NOT NULL
     ) WHERE covered_ns IS NULL OR end_ns > covered_ns
-), launched AS (
-    SELECT k.capture, k.id, k.name, k.op_type, k.cube IS NULL AS unknown_to_msprof, coalesce(k.cube, k.core_type IN ('AI_CORE', 'MIX_AIC')) AS cube, CASE WHEN o.start_ns <= k.host_op_ns THEN o.class END AS operator_class
-    FROM stage_kernel AS k ASOF LEFT JOIN cube_operator AS o ON o.capture = k.capture AND k.host_op_ns <= o.end_ns
+), launched AS (   -- the ASOF join sorts numbers only, for speed
+    SELECT k.capture, k.id, k.number, k.cube IS NULL AS unknown_to_msprof, coalesce(k.cube, k.of_cube) AS cube, CASE WHEN o.start_ns <= k.host_op_ns THEN o.class END AS operator_class
+    FROM (
+        SELECT s.capture, s.id, n.number, s.host_op_ns, s.cube, s.core_type IN ('AI_CORE', 'MIX_AIC') AS of_cube
+        FROM stage_kernel AS s JOIN kernel_name AS n ON n.name IS NOT DISTINCT FROM s.name AND n.op_type IS NOT DISTINCT FROM s.op_type
+    ) AS k ASOF LEFT JOIN cube_operator AS o ON o.capture = k.capture AND k.host_op_ns <= o.end_ns
 ), named AS (
-    SELECT name, op_type,
+    SELECT number,
            CASE WHEN contains(lower(op_type), 'pagedattention') THEN 'paged_attention'
                 WHEN starts_with(lower(name), 'aclnninplacecopy') AND contains(lower(name), 'tensormove') THEN 'sdma_tensor_move'
                 WHEN lower(name) IN ('allgathermatmul', 'matmulreducescatter', 'matmulallreduce') THEN 'mc2' END AS by_name,
@@ -48,4 +51,4 @@ SELECT l.capture, l.id, l.unknown_to_msprof, CASE
     WHEN l.cube THEN 'cube'
     ELSE n.on_vector
 END AS category
-FROM launched AS l JOIN named AS n ON n.name IS NOT DISTINCT FROM l.name AND n.op_type IS NOT DISTINCT FROM l.op_type;
+FROM launched AS l JOIN named AS n ON n.number = l.number;

@@ -5,10 +5,10 @@
 -- Nothing without coverage.
 CREATE OR REPLACE TEMP TABLE exposed AS
 WITH piece AS (   -- covering intervals: kernels for collectives, kernels and collectives for copies
-    SELECT 'collective' AS what, capture, device_id, step, own_start_ns AS start_ns, own_end_ns AS end_ns FROM coverage
+    SELECT FALSE AS of_copies, capture, device_id, step, own_start_ns AS start_ns, own_end_ns AS end_ns FROM coverage
     WHERE what = 'kernel' AND busy_ns > 0
     UNION ALL
-    SELECT 'copy', capture, device_id, step, start_ns, end_ns FROM (
+    SELECT TRUE, capture, device_id, step, start_ns, end_ns FROM (
         SELECT capture, device_id, step, own_end_ns AS end_ns,
                greatest(own_start_ns, coalesce(max(own_end_ns) OVER (
                    PARTITION BY capture, device_id, step ORDER BY own_start_ns, own_end_ns ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
@@ -17,7 +17,7 @@ WITH piece AS (   -- covering intervals: kernels for collectives, kernels and co
           AND EXISTS (FROM coverage WHERE what = 'copy')
     ) WHERE end_ns > start_ns
 ), island AS (
-    SELECT *, CAST(coalesce(sum(end_ns - start_ns) OVER (PARTITION BY what, capture, device_id, step ORDER BY start_ns, end_ns
+    SELECT *, CAST(coalesce(sum(end_ns - start_ns) OVER (PARTITION BY of_copies, capture, device_id, step ORDER BY start_ns, end_ns
                                                          ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS BIGINT) AS before_ns
     FROM piece
 ), span AS (
@@ -38,6 +38,6 @@ WITH piece AS (   -- covering intervals: kernels for collectives, kernels and co
 SELECT e.capture, e.what, e.id,
        CAST(sum(e.sign * (e.ts_ns - coalesce(i.before_ns + least(i.end_ns, e.ts_ns) - i.start_ns, 0))) AS BIGINT) AS exposed_ns
 FROM edge AS e ASOF LEFT JOIN island AS i
-  ON i.what = e.what AND i.capture = e.capture AND i.device_id IS NOT DISTINCT FROM e.device_id AND i.step IS NOT DISTINCT FROM e.step
+  ON i.of_copies = (e.what = 'copy') AND i.capture = e.capture AND i.device_id IS NOT DISTINCT FROM e.device_id AND i.step IS NOT DISTINCT FROM e.step
  AND e.ts_ns >= i.start_ns
 GROUP BY e.capture, e.what, e.id;

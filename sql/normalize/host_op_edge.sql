@@ -1,11 +1,10 @@
 -- The starts and ends of framework operators on each thread, in order of time. From each one to the next, `depth` operators are open; the
 -- innermost is the one that started last at this depth. At one time, ends come first, then starts, the longer operator first. An operator
 -- without a length is open at no time. Where the thread is unknown, so is the nesting. The windows run over sorted rows, for speed: DuckDB
--- streams them. They need no partition, because a thread ends as many operators as it starts.
+-- streams them. They need no partition, because a thread ends as many operators as it starts. A view: its rows are read once, and never stored.
 -- Depends on stage_host_op.
--- Nothing without stage_host_op.
 -- Runs after place.
-CREATE OR REPLACE TEMP TABLE host_op_edge AS
+CREATE OR REPLACE TEMP VIEW host_op_edge AS
 WITH edge AS (
     SELECT capture, thread, start_ns AS ts_ns, end_ns, id FROM stage_host_op WHERE thread IS NOT NULL AND end_ns > start_ns
     UNION ALL SELECT capture, thread, end_ns, NULL, NULL FROM stage_host_op WHERE thread IS NOT NULL AND end_ns > start_ns

@@ -36,6 +36,11 @@ WITH task AS (
 ), host_step AS (
     SELECT s.capture, s.start_ns, s.end_ns, max(s.end_ns) OVER (PARTITION BY s.capture) - min(s.start_ns) OVER (PARTITION BY s.capture) AS all_ns, c.executor
     FROM step_mark AS s JOIN capture AS c ON c.capture = s.capture WHERE NOT s.is_wrong
+), damaged_from AS (   -- a damaged operator is longer than this; a join, as ASOF joins sort all rows
+    SELECT capture, min(least(greatest(all_ns, 1000000000), CASE WHEN executor = 'host' THEN end_ns - start_ns END)) AS ns FROM host_step GROUP BY capture
+), long_operator AS (
+    SELECT o.capture, o.rowid AS number, o.start_ns, o.end_ns, o.name
+    FROM stage_host_op AS o JOIN damaged_from AS d ON d.capture = o.capture WHERE o.end_ns - o.start_ns > d.ns
 )
 SELECT a.capture, a.what, a.number, a.end_ns - a.start_ns AS ns, coalesce(k.name, o.name, 'a ' || a.what) AS name
 FROM around AS a
@@ -45,8 +50,8 @@ LEFT JOIN stage_kernel AS k ON k.rowid = CASE WHEN a.what = 'kernel' THEN a.numb
 LEFT JOIN stage_collective AS o ON o.rowid = CASE WHEN a.what = 'collective' THEN a.number END
 WHERE coalesce(a.contains_two AND c.is_rare, FALSE) OR coalesce(a.end_ns - e.last_ns > greatest(e.last_ns - e.first_ns, 1000000000), FALSE)
 UNION ALL
-SELECT o.capture, 'host_op', o.rowid, o.end_ns - o.start_ns, coalesce(o.name, 'an operator')
-FROM stage_host_op AS o ASOF JOIN host_step AS s ON s.capture = o.capture AND o.start_ns >= s.start_ns
+SELECT o.capture, 'host_op', o.number, o.end_ns - o.start_ns, coalesce(o.name, 'an operator')
+FROM long_operator AS o ASOF JOIN host_step AS s ON s.capture = o.capture AND o.start_ns >= s.start_ns
 WHERE o.start_ns <= s.end_ns
   AND o.end_ns - s.end_ns > CASE WHEN s.executor = 'host' AND starts_with(o.name, 'aten::') THEN s.end_ns - s.start_ns ELSE greatest(s.all_ns, 1000000000) END;
 DELETE FROM stage_kernel WHERE rowid IN (SELECT number FROM too_long WHERE what = 'kernel');

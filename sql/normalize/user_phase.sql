@@ -53,7 +53,7 @@ WITH plain AS (
     FROM placed_span AS p
     ASOF JOIN (
         SELECT capture, thread, start_ns, end_ns FROM stage_host_op
-        WHERE contains(name, '::') AND capture IN (SELECT capture FROM placed_span WHERE is_operator)
+        WHERE contains(name, '::') AND (capture, thread) IN (SELECT capture, thread FROM placed_span WHERE is_operator)
     ) AS o
       ON o.capture = p.capture AND o.thread = p.thread AND p.start_ns < o.start_ns
     WHERE p.is_operator AND o.end_ns <= p.end_ns
