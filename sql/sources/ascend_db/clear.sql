@@ -2,6 +2,7 @@
 -- Run by name: before and after each capture, or several that are read together.
 DROP TABLE IF EXISTS text_by_id;
 DROP TABLE IF EXISTS task;
+DROP TABLE IF EXISTS call;
 DROP TABLE IF EXISTS launch;
 DROP TABLE IF EXISTS framework;
 DROP TABLE IF EXISTS host_op_by_connection;

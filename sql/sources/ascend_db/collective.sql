@@ -6,7 +6,7 @@
 -- is_posted, launch, sound_size, src_ENUM_HCCL_DATA_TYPE, task, text_by_id.
 INSERT INTO stage_collective
 WITH device AS (
-    SELECT capture, connection_id, min(device_id) AS device_id FROM task WHERE connection_id IS NOT NULL GROUP BY ALL
+    SELECT capture, connection_id, min(device_id) AS device_id FROM task SEMI JOIN communication_op USING (capture, connection_id) GROUP BY ALL
 ), transit AS (
     SELECT capture, op_id, sum(greatest(end_ns - greatest(start_ns, coalesce(covered_ns, start_ns)), 0)) AS transit_ns
     FROM (
@@ -24,8 +24,8 @@ WITH device AS (
 SELECT
     o.capture, o.op_id, coalesce(o.device_id, d.device_id, db_capture.device_id), n.value, ot.value, g.value,
     coalesce(by_name.ranks, by_hash.ranks, by_digits.ranks), o.start_ns, o.end_ns,
-    CASE WHEN typed.op_id IS NOT NULL THEN o.end_ns - o.start_ns - coalesce(tr.transit_ns, 0) END,
-    CASE WHEN typed.op_id IS NOT NULL THEN coalesce(tr.transit_ns, 0) END,
+    CASE WHEN typed.op_id IS NOT NULL AND coalesce(tr.transit_ns, 0) <= o.end_ns - o.start_ns THEN o.end_ns - o.start_ns - coalesce(tr.transit_ns, 0) END,
+    CASE WHEN typed.op_id IS NOT NULL AND coalesce(tr.transit_ns, 0) <= o.end_ns - o.start_ns THEN coalesce(tr.transit_ns, 0) END,
     sound_size(TRY(o.element_count * dtype_bytes(e.name))), CASE WHEN e.name NOT IN ('RESERVED', 'INVALID_TYPE', 'N/A') THEN e.name END, a.value,
     NULL, l.launch_ns, h.host_op_ns
 FROM communication_op AS o
@@ -33,7 +33,7 @@ LEFT JOIN device AS d USING (capture, connection_id)
 LEFT JOIN launch AS l USING (capture, connection_id)
 LEFT JOIN host_op_by_connection AS h USING (capture, connection_id)
 LEFT JOIN transit AS tr ON tr.capture = o.capture AND tr.op_id = o.op_id
-LEFT JOIN typed ON typed.capture = o.capture AND typed.op_id = o.op_id AND coalesce(tr.transit_ns, 0) <= o.end_ns - o.start_ns
+LEFT JOIN typed ON typed.capture = o.capture AND typed.op_id = o.op_id
 LEFT JOIN db_capture ON db_capture.capture = o.capture
 LEFT JOIN text_by_id AS n ON n.capture = o.capture AND n.id = o.name
 LEFT JOIN text_by_id AS ot ON ot.capture = o.capture AND ot.id = o.op_type

@@ -10,7 +10,9 @@ FROM collective_task AS t ANTI JOIN communication_op AS o ON o.capture = t.captu
 LEFT JOIN (SELECT capture, min(start_ns) AS first_ns FROM communication_op GROUP BY capture) AS k ON k.capture = t.capture
 WHERE list_contains(getvariable('captures'), t.capture)
 GROUP BY t.capture, t.collective_id HAVING min(t.start_ns) >= coalesce(any_value(k.first_ns), min(t.start_ns));
+SET VARIABLE has_lost_collective = EXISTS (FROM lost_collective);
 INSERT INTO communication_op BY NAME
 SELECT l.capture, l.op_id, l.start_ns, l.end_ns, min(t.connection_id) AS connection_id, min(t.device_id) AS device_id, TRUE AS is_lost
 FROM lost_collective AS l JOIN src_COMMUNICATION_TASK_INFO AS c USING (capture, op_id) JOIN task AS t USING (capture, task_id)
+WHERE getvariable('has_lost_collective')
 GROUP BY ALL;

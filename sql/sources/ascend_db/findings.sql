@@ -1,5 +1,6 @@
 -- Problems found in each database: (capture, severity, key, message). The query uses tables that were read already, because a second scan
 -- of the largest tables costs as much as the first.
+-- Variables: has_damaged_task.
 -- Depends on communication_op, compute, db_capture, is_span, lost_collective, lost_kernel, lost_text, lost_time,
 -- repeated_row, src_COMMUNICATION_OP, src_MSTX_EVENTS, src_STEP_TIME, src_TASK, task, text_by_id, unsound_framework.
 WITH said(capture, ord, severity, key, message) AS (
@@ -20,7 +21,7 @@ UNION ALL
 SELECT capture, 4, 'warning', 'damaged_time', unusable || ' device tasks have no usable time and were left out'
 FROM (
     SELECT l.capture, l.tasks - coalesce(u.tasks, 0) - coalesce(r.repeated, 0) AS unusable
-    FROM (SELECT capture, count(*) AS tasks FROM src_TASK GROUP BY capture) AS l
+    FROM (SELECT capture, count(*) AS tasks FROM src_TASK WHERE getvariable('has_damaged_task') GROUP BY capture) AS l
     LEFT JOIN (SELECT capture, count(*) AS tasks FROM task GROUP BY capture) AS u ON u.capture = l.capture
     LEFT JOIN repeated_row AS r ON r.capture = l.capture
 ) WHERE unusable > 0

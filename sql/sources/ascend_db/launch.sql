@@ -1,6 +1,7 @@
 -- Host start of the node-level launch by connection.
--- Depends on src_CANN_API.
+-- Depends on call.
 -- Runs after forget_framework.
 CREATE OR REPLACE TEMP TABLE launch AS
-SELECT capture, connection_id, min(start_ns) AS launch_ns FROM src_CANN_API
+SELECT capture, connection_id, min(start_ns) AS launch_ns FROM call
 WHERE type = 10000 AND connection_id IS NOT NULL GROUP BY ALL;
+DROP TABLE call;

@@ -7,17 +7,18 @@ CREATE OR REPLACE TEMP TABLE lost_kernel AS
 WITH bare AS MATERIALIZED (
     SELECT t.* FROM task AS t ANTI JOIN compute AS k ON k.capture = t.capture AND k.task_id = t.task_id
     WHERE t.task_id IS NOT NULL AND t.task_type IN ('KERNEL_AICORE', 'KERNEL_AIVEC', 'KERNEL_MIX_AIC', 'KERNEL_MIX_AIV', 'MIX_AIC', 'MIX_AIV')
-), known AS MATERIALIZED (   -- only where a kernel may be lost: sorting them all takes long
-    SELECT t.capture, t.device_id, t.stream, t.connection_id, t.start_ns, t.end_ns FROM task AS t JOIN compute AS k USING (capture, task_id)
-    WHERE t.capture IN (SELECT capture FROM bare)
 ), described AS (
-    SELECT capture, connection_id FROM known WHERE connection_id IS NOT NULL GROUP BY ALL HAVING count(*) = 1
+    SELECT t.capture, t.connection_id FROM (FROM task SEMI JOIN bare USING (capture, connection_id)) AS t JOIN compute AS k USING (capture, task_id)
+    GROUP BY ALL HAVING count(*) = 1
 ), undescribed AS MATERIALIZED (
     SELECT b.* FROM bare AS b
     ANTI JOIN described AS d ON d.capture = b.capture AND d.connection_id = b.connection_id
     ANTI JOIN (SELECT capture, connection_id FROM src_COMMUNICATION_OP WHERE connection_id IS NOT NULL) AS o
         ON o.capture = b.capture AND o.connection_id = b.connection_id
     ANTI JOIN src_COMMUNICATION_TASK_INFO AS c ON c.capture = b.capture AND c.task_id = b.task_id
+), known AS MATERIALIZED (   -- only where a kernel may be lost: sorting them all takes long
+    SELECT t.capture, t.device_id, t.stream, t.start_ns, t.end_ns
+    FROM task AS t JOIN (FROM compute WHERE capture IN (SELECT capture FROM undescribed)) AS k USING (capture, task_id)
 ), beside AS (
     SELECT * FROM known SEMI JOIN (SELECT DISTINCT capture, device_id, stream FROM undescribed) USING (capture, device_id, stream)
 ), apart AS (   -- from the kernels that are described
@@ -35,6 +36,7 @@ FROM single AS s LEFT JOIN total AS k USING (capture) LEFT JOIN launch AS l USIN
 WHERE s.is_covered IS NOT TRUE AND (l.launch_ns IS NOT NULL OR k.first_ns IS NULL OR s.start_ns >= k.first_ns)
 QUALIFY count(*) OVER (PARTITION BY s.capture) * 200 > described OR sum(s.end_ns - s.start_ns) OVER (PARTITION BY s.capture) * 200 > k.ns;
 CREATE OR REPLACE TEMP TABLE lost_time AS
-SELECT c.capture, count(*) - CASE WHEN count(t.device_id) > 0 THEN count(t.device_id) ELSE count(t.task_id) END AS lost, count(*) AS kernels
-FROM (SELECT DISTINCT capture, task_id FROM compute) AS c LEFT JOIN task AS t ON t.capture = c.capture AND t.task_id = c.task_id
-GROUP BY c.capture HAVING lost * 200 > kernels;
+SELECT capture, kernels - CASE WHEN placed > 0 THEN placed ELSE coalesce(timed, 0) END AS lost, kernels
+FROM (SELECT capture, count(*) AS kernels FROM (SELECT DISTINCT capture, task_id FROM compute) GROUP BY capture)
+LEFT JOIN (SELECT capture, count(*) AS timed, count(device_id) AS placed FROM task SEMI JOIN compute USING (capture, task_id) GROUP BY capture) USING (capture)
+WHERE lost * 200 > kernels;

@@ -7,22 +7,29 @@ SELECT m.capture, m.device_id, coalesce(c.value, 'unknown'), m.ts_ns, m.allocate
 FROM src_MEMORY_RECORD AS m LEFT JOIN text_by_id AS c ON c.capture = m.capture AND c.id = m.component
 WHERE getvariable('keep_events') AND in_window(m.ts_ns);
 INSERT INTO memory
+WITH record AS MATERIALIZED (
+    SELECT *, row_number() OVER () AS id FROM src_MEMORY_RECORD WHERE NOT getvariable('keep_events') AND ts_ns IS NOT NULL AND in_window(ts_ns)
+), keyed AS (   -- a level, the time in its slot and the row in one number: the extreme of such numbers is much faster than that of structs
+    SELECT * REPLACE (allocated_bytes * 1152921504606846976::HUGEINT AS allocated_bytes, reserved_bytes * 1152921504606846976::HUGEINT AS reserved_bytes,
+                      active_bytes * 1152921504606846976::HUGEINT AS active_bytes),
+           (ts_ns & 1048575) * 1099511627776 + id AS place
+    FROM record
+), extreme AS (
+    SELECT [
+               -max(allocated_bytes - place), min(allocated_bytes + place) FILTER (WHERE allocated_bytes >= 0),
+               -max(reserved_bytes - place), min(reserved_bytes + place) FILTER (WHERE reserved_bytes >= 0),
+               -max(active_bytes - place)
+           ] AS extremes
+    FROM keyed GROUP BY capture, device_id, component, ts_ns >> 20
+), ranked AS (
+    SELECT unnest(list_transform(extremes, lambda number: (number & 1152921504606846975)::BIGINT)) AS place, unnest([1, 2, 3, 4, 5]) AS rank, row_number() OVER () AS slot FROM extreme
+), single AS (   -- of several at one time, the first of the list
+    SELECT arg_min(place, rank) & 1099511627775 AS id FROM ranked WHERE place IS NOT NULL GROUP BY slot, place >> 40
+), chosen AS MATERIALIZED (
+    SELECT * FROM record WHERE id IN (SELECT id FROM single)
+)
 SELECT m.capture, m.device_id, coalesce(c.value, 'unknown'), m.ts_ns, m.allocated_bytes, m.reserved_bytes, m.active_bytes
-FROM (
-    SELECT DISTINCT capture, device_id, component, unnest([
-               arg_max(level, {'size': allocated_bytes, 'at': -ts_ns}) FILTER (WHERE allocated_bytes IS NOT NULL),
-               arg_min(level, {'size': allocated_bytes, 'at': ts_ns}) FILTER (WHERE allocated_bytes >= 0),
-               arg_max(level, {'size': reserved_bytes, 'at': -ts_ns}) FILTER (WHERE reserved_bytes IS NOT NULL),
-               arg_min(level, {'size': reserved_bytes, 'at': ts_ns}) FILTER (WHERE reserved_bytes >= 0),
-               arg_max(level, {'size': active_bytes, 'at': -ts_ns}) FILTER (WHERE active_bytes IS NOT NULL)
-           ], recursive := TRUE)
-    FROM (
-        SELECT *, {'ts_ns': ts_ns, 'allocated_bytes': allocated_bytes, 'reserved_bytes': reserved_bytes, 'active_bytes': active_bytes} AS level
-        FROM src_MEMORY_RECORD WHERE NOT getvariable('keep_events') AND in_window(ts_ns)
-    )
-    GROUP BY capture, device_id, component, ts_ns >> 20
-) AS m LEFT JOIN text_by_id AS c ON c.capture = m.capture AND c.id = m.component
-WHERE m.ts_ns IS NOT NULL;
+FROM chosen AS m LEFT JOIN text_by_id AS c ON c.capture = m.capture AND c.id = m.component;
 INSERT INTO memory
 SELECT m.capture, m.device_id, 'module ' || coalesce(e.name, CAST(m.module AS VARCHAR)), m.ts_ns, NULL, m.reserved_bytes, NULL
 FROM src_NPU_MODULE_MEM AS m LEFT JOIN src_ENUM_MODULE AS e ON e.capture = m.capture AND e.id = m.module

@@ -8,15 +8,19 @@ CREATE OR REPLACE TEMP TABLE unit_name AS
 SELECT * FROM (
     SELECT capture, id, unit_of(value) AS unit, value IN ('aic_total_time', 'aic_mac_time') AS of_cube FROM text_by_id WHERE length(value) < 40
 ) WHERE unit IS NOT NULL OR of_cube;
-SET VARIABLE unit_names = (SELECT string_agg(DISTINCT id, ', ') FROM unit_name);
+-- SQLite compares a few numbers one by one faster than it searches a list, and makes a list of ORs.
+SET VARIABLE is_of_unit = (
+    SELECT CASE WHEN count(*) > 16 THEN 'name IN (' || string_agg(id, ', ') || ')' ELSE 'CASE name ' || string_agg('WHEN ' || id || ' THEN TRUE', ' ') || ' END' END
+    FROM (SELECT DISTINCT id FROM unit_name WHERE id IS NOT NULL)
+);
 CREATE OR REPLACE TEMP TABLE unit AS
 SELECT v.capture, v.task_id, bool_or(n.of_cube) AS is_cube, sum(v.millionths) FILTER (WHERE n.unit = 'cube') AS cube,
        max(v.millionths) FILTER (WHERE n.unit = 'load') AS load,
        sum(v.millionths) FILTER (WHERE n.unit = 'l2_hit') AS l2_hits, sum(v.millionths) FILTER (WHERE n.unit = 'l2_miss') AS l2_misses
 FROM (
     SELECT capture_of(rlcompare_capture) AS capture, TRY_CAST(task_id AS BIGINT) AS task_id, TRY_CAST(name AS BIGINT) AS name, TRY_CAST(millionths AS BIGINT) AS millionths
-    FROM sqlite_query('profile_TASK_PMU_INFO', 'SELECT ' || getvariable('capture_column') || ' AS rlcompare_capture, globalTaskId AS task_id, name, CAST(value * 1000000 AS INTEGER) AS millionths FROM TASK_PMU_INFO WHERE name IN ('
-        || coalesce(getvariable('unit_names'), '') || ') AND value <> 0 AND typeof(value) IN (''integer'', ''real'')')
+    FROM sqlite_query('profile_TASK_PMU_INFO', 'SELECT ' || getvariable('capture_column') || ' AS rlcompare_capture, globalTaskId AS task_id, name, CAST(value * 1000000 AS INTEGER) AS millionths FROM TASK_PMU_INFO WHERE '
+        || coalesce(getvariable('is_of_unit'), 'FALSE') || ' AND value <> 0 AND typeof(value) IN (''integer'', ''real'')')
 ) AS v JOIN unit_name AS n ON n.capture = v.capture AND n.id = v.name
 GROUP BY v.capture, v.task_id;
 SET VARIABLE has_pmu = EXISTS (SELECT 1 FROM src_TASK_PMU_INFO);
