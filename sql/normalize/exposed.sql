@@ -38,6 +38,9 @@ WITH piece AS (   -- covering intervals: kernels for collectives, kernels and co
 SELECT e.capture, e.what, e.id,
        CAST(sum(e.sign * (e.ts_ns - coalesce(i.before_ns + least(i.end_ns, e.ts_ns) - i.start_ns, 0))) AS BIGINT) AS exposed_ns
 FROM edge AS e ASOF LEFT JOIN island AS i
-  ON i.of_copies = (e.what = 'copy') AND i.capture = e.capture AND i.device_id IS NOT DISTINCT FROM e.device_id AND i.step IS NOT DISTINCT FROM e.step
+  ON i.of_copies = (e.what = 'copy') AND i.capture = e.capture
+ -- Not IS NOT DISTINCT FROM: in an ASOF join of DuckDB 1.5, NULL may not match NULL.
+ AND coalesce(i.device_id, 0) = coalesce(e.device_id, 0) AND (i.device_id IS NULL) = (e.device_id IS NULL)
+ AND coalesce(i.step, 0) = coalesce(e.step, 0) AND (i.step IS NULL) = (e.step IS NULL)
  AND e.ts_ns >= i.start_ns
 GROUP BY e.capture, e.what, e.id;

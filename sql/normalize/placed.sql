@@ -12,7 +12,8 @@ WITH only_step AS (
 ), ranged AS (
     SELECT t.*, CASE WHEN r.range_start_ns <= t.start_ns THEN r.step END AS range_step
     FROM device_task AS t ASOF LEFT JOIN step_range AS r
-      ON r.capture = t.capture AND t.device_id IS NOT DISTINCT FROM r.device_id AND t.start_ns < r.range_end_ns
+      ON r.capture = t.capture AND coalesce(r.device_id, 0) = coalesce(t.device_id, 0) AND (r.device_id IS NULL) = (t.device_id IS NULL)  -- as in exposed
+     AND t.start_ns < r.range_end_ns
 ), stepped AS (
     SELECT t.*, CASE
         WHEN o.step IS NOT NULL THEN o.step
