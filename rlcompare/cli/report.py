@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -11,8 +13,55 @@ from rlcompare.cli.one_file import STDOUT, check_output, into_file, write_text
 from rlcompare.cli.options import OUTPUT, Command, common_options, language_option, option, path_type
 from rlcompare.errors import UsageError
 
-FORMATS = ("html", "md", "xlsx")
+if TYPE_CHECKING:
+    from rlcompare.model.diff import Diff
+    from rlcompare.report.view import ReportView
+
 _REMEDY = "Pass the diff.json that rlcompare diff wrote"
+
+
+def _write_page(source: Path, output: Path) -> None:
+    from rlcompare.report.html import render_page
+
+    diff, view = _read(source)
+    write_text(render_page(diff, None, str(source), view), output)
+
+
+def _write_markdown(source: Path, output: Path) -> None:
+    from rlcompare.report.markdown import render_markdown
+
+    _, view = _read(source)
+    write_text(render_markdown(view), output)
+
+
+def _write_workbook(source: Path, output: Path) -> None:
+    from rlcompare.app.documents import read_whole
+    from rlcompare.report.view import build_view
+    from rlcompare.report.workbook import write_workbook
+
+    if output == STDOUT:
+        raise UsageError("a workbook is not written to standard output: name a file with -o")
+    diff = read_whole(source, _REMEDY)
+    view = build_view(diff, document=str(source))
+    into_file(output, lambda stream: write_workbook(diff, view, stream))
+
+
+def _read(source: Path) -> tuple[Diff, ReportView]:
+    from rlcompare.app.documents import warn_of_missing_rows
+    from rlcompare.report.document import read_document
+    from rlcompare.report.view import build_view
+
+    diff = read_document(source, _REMEDY)
+    warn_of_missing_rows(diff, source)
+    return diff, build_view(diff, document=str(source))
+
+
+WRITERS: Mapping[str, Callable[[Path, Path], None]] = {
+    "html": _write_page,
+    "md": _write_markdown,
+    "xlsx": _write_workbook,
+}
+"""By format, what writes a diff.json as a file."""
 
 
 @click.command("report", cls=Command)
@@ -29,7 +78,7 @@ _REMEDY = "Pass the diff.json that rlcompare diff wrote"
 @option(
     "--format",
     "form",
-    type=click.Choice(FORMATS),
+    type=click.Choice(tuple(WRITERS)),
     section=OUTPUT,
     help="A page, Markdown, or a workbook of all tables.  [default: by the ending of FILE, else html]",
 )
@@ -48,38 +97,6 @@ def command(document: Path | None, output: Path, form: str | None, quiet: bool) 
     """
     source = document or DEFAULT
     ending = output.suffix.removeprefix(".").lower()
-    form = form or (ending if ending in FORMATS else "html")
+    form = form or (ending if ending in WRITERS else "html")
     check_output(output, [source], "-o")
-    if form == "xlsx":
-        _write_workbook(source, output)
-    else:
-        write_text(_text(source, form), output)
-
-
-def _text(source: Path, form: str) -> str:
-    from rlcompare.app.documents import warn_of_missing_rows
-    from rlcompare.report.document import read_document
-    from rlcompare.report.view import build_view
-
-    diff = read_document(source, _REMEDY)
-    warn_of_missing_rows(diff, source)
-    view = build_view(diff, document=str(source))
-    if form == "md":
-        from rlcompare.report.markdown import render_markdown
-
-        return render_markdown(view)
-    from rlcompare.report.html import render_page
-
-    return render_page(diff, None, str(source), view)
-
-
-def _write_workbook(source: Path, output: Path) -> None:
-    from rlcompare.app.documents import read_whole
-    from rlcompare.report.view import build_view
-    from rlcompare.report.workbook import write_workbook
-
-    if output == STDOUT:
-        raise UsageError("a workbook is not written to standard output: name a file with -o")
-    diff = read_whole(source, _REMEDY)
-    view = build_view(diff, document=str(source))
-    into_file(output, lambda stream: write_workbook(diff, view, stream))
+    WRITERS[form](source, output)

@@ -78,7 +78,7 @@ class Entry:
         since, until: the first and last release of verl with it, as minor * 10 + patch (0.6.1 is 61); None: no limit.
         unit: one of ``UNITS``; empty: none.
         polarity: which direction is better.
-        phase: the phase that the timer is, as in ``sql/compare/timer.sql``.
+        phase: the phase that the timer is; ``sql/compare/timer.sql`` reads it from here.
         role: the role that does the work of the phase.
         inside: the timer that contains this one.
         kind: how its time relates to that timer; None if it is no timer.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path, PurePosixPath
 
@@ -17,9 +17,6 @@ from rlcompare.report.document import json_parts, to_document
 from rlcompare.report.folder import published, staged
 from rlcompare.report.view import ReportView, build_view
 
-FORMATS = frozenset({"html", "json", "md", "csv", "parquet", "xlsx", "trace"})
-"""Formats of a comparison."""
-
 TRACE = "trace.json.gz"
 
 GATE_FILES = {
@@ -32,6 +29,38 @@ GATE_FILES = {
 
 _PICTURE = "report.svg"
 _Writer = Callable[[Path], None]
+
+
+def _markdown(diff: Diff, view: ReportView) -> dict[str, _Writer]:
+    from rlcompare.report.markdown import render_markdown
+    from rlcompare.report.picture import render_picture
+
+    drawn = render_picture(view)
+    text = _of_text(render_markdown(view, _PICTURE if drawn else ""))
+    return {"report.md": text, _PICTURE: _of_text(drawn)} if drawn else {"report.md": text}
+
+
+def _csv(diff: Diff, view: ReportView) -> dict[str, _Writer]:
+    from rlcompare.report.csv_files import csv_texts
+
+    return {f"csv/{name}": _of_text(text) for name, text in csv_texts(diff).items()}
+
+
+def _workbook(diff: Diff, view: ReportView) -> dict[str, _Writer]:
+    from rlcompare.report.workbook import write_workbook
+
+    return {"tables.xlsx": partial(write_workbook, diff, view)}
+
+
+_FURTHER: Mapping[str, Callable[[Diff, ReportView], dict[str, _Writer]]] = {
+    "md": _markdown,
+    "csv": _csv,
+    "xlsx": _workbook,
+}
+"""By format, its files. Each function imports its own renderer: a format that is not requested costs nothing."""
+
+FORMATS = frozenset({"html", "json", "parquet", "trace", *_FURTHER})
+"""Formats of a comparison."""
 
 
 def write_report(
@@ -70,7 +99,6 @@ def write_report(
 
 
 def _render(diff: Diff, gate: GateResult | None, stage: Path, formats: set[str], out_dir: Path) -> list[PurePosixPath]:
-    # Imported here, so that a format that is not requested costs nothing.
     from rlcompare.report.html import render_page
 
     short = cut(diff)
@@ -80,22 +108,9 @@ def _render(diff: Diff, gate: GateResult | None, stage: Path, formats: set[str],
         "report.html": _of_text(render_page(short, gate, document, view)),
         "diff.json": partial(_write_parts, json_parts(to_document(short))),
     }
-    if "md" in formats:
-        from rlcompare.report.markdown import render_markdown
-        from rlcompare.report.picture import render_picture
-
-        drawn = render_picture(view)
-        writers["report.md"] = _of_text(render_markdown(view, _PICTURE if drawn else ""))
-        if drawn:
-            writers[_PICTURE] = _of_text(drawn)
-    if "csv" in formats:
-        from rlcompare.report.csv_files import csv_texts
-
-        writers |= {f"csv/{name}": _of_text(text) for name, text in csv_texts(diff).items()}
-    if "xlsx" in formats:
-        from rlcompare.report.workbook import write_workbook
-
-        writers["tables.xlsx"] = partial(write_workbook, diff, view)
+    for form, files_of in _FURTHER.items():
+        if form in formats:
+            writers |= files_of(diff, view)
     for name, table in tables_of(diff).items():
         if "parquet" in formats or (name in short.sections and short.sections[name].rest and not table.rest):
             writers[f"data/{name}.parquet"] = partial(write_parquet, table)
@@ -125,23 +140,35 @@ def gate_text(name: str, view: ReportView, gate: GateResult) -> str:
 
         return render_pull_request(view, gate)
     with language.speaking(language.ENGLISH):  # machines read the others
-        return _machine_text(name, gate)
+        return _MACHINE_TEXTS[name](gate)
 
 
-def _machine_text(name: str, gate: GateResult) -> str:
+def _junit(gate: GateResult) -> str:
+    from rlcompare.report.junit import render_junit
+
+    return render_junit(gate)
+
+
+def _code_quality(gate: GateResult) -> str:
     from rlcompare.report.checks import place_of
+    from rlcompare.report.code_quality import render_code_quality
 
-    if name == "junit":
-        from rlcompare.report.junit import render_junit
+    return render_code_quality(gate, place_of(gate.policy))
 
-        return render_junit(gate)
-    if name == "code-quality":
-        from rlcompare.report.code_quality import render_code_quality
 
-        return render_code_quality(gate, place_of(gate.policy))
+def _sarif(gate: GateResult) -> str:
+    from rlcompare.report.checks import place_of
     from rlcompare.report.sarif import render_sarif
 
     return render_sarif(gate, place_of(gate.policy))
+
+
+_MACHINE_TEXTS: Mapping[str, Callable[[GateResult], str]] = {
+    "junit": _junit,
+    "code-quality": _code_quality,
+    "sarif": _sarif,
+}
+"""By format of ``GATE_FILES``, all but ``pr``: its text."""
 
 
 def _is_ours(name: PurePosixPath) -> bool:

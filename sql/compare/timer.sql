@@ -1,8 +1,8 @@
 -- Training's timers that are phases of the step, per run, with the role that does the work (c_metric_entry). Timers inside timers are not
 -- listed. Where generation runs beside the step, timing_s/gen is the time that the trainer waits for samples. Some timers are part of the
--- step in some releases of verl, and follow it in others (testing: in 0.5; checkpoints: in 0.5, and since 0.7.1). The step's own timer
--- decides, one such timer after the other: it is part of the step if the time that is left has room for it in every step that has it. The
--- tolerance of 0.01 s allows for rounding in logs.
+-- step in some releases of verl, and follow it in others (testing: in 0.5; checkpoints: in 0.5, and since 0.7.1); the one of
+-- dump_rollout_generations is treated alike. The step's own timer decides, one such timer after the other: it is part of the step if the
+-- time that is left has room for it in every step that has it. The tolerance of 0.01 s allows for rounding in logs.
 -- Depends on c_metric, c_metric_entry.
 -- Nothing without c_metric, c_metric_entry.
 CREATE TABLE c_timer AS

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from rlcompare.cli.diff import FORMATS
 from tests.cli.conftest import Command, rlcompare
 
 from .places import ROOT
@@ -45,6 +46,18 @@ def test_both_languages_have_the_same_commands_links_and_output() -> None:
         if lines[0].startswith("$ ") and len(lines) > 1 and not lines[1].startswith("$ "):
             shown = printed(README, lines[0].removeprefix("$ "))
             assert [line for line in lines[1:] if line not in (*shown, ELIDED)] == []
+
+
+@pytest.mark.parametrize("document", [README, CHINESE, ROOT / "docs" / "design.md"], ids=lambda path: path.name)
+def test_every_format_is_listed(document: Path) -> None:
+    lists = re.findall(r"`--format ([\w,]+,[\w,]+)`", document.read_text(encoding="utf-8"))
+    assert [sorted(found.split(",")) for found in lists] == [sorted(set(FORMATS) - {"html", "json"})]
+
+
+def test_the_user_guide_says_what_each_format_is_for() -> None:
+    page = (ROOT / "docs" / "user-guide.md").read_text(encoding="utf-8")
+    table = page.partition("| format | file | for |")[2].partition("\n\n")[0]
+    assert sorted(re.findall(r"^\| `(\w+)`", table, re.MULTILINE)) == sorted(set(FORMATS) - {"html", "json"})
 
 
 def test_the_picture_of_the_report_is_small() -> None:

@@ -57,6 +57,16 @@ def test_the_command_says_nothing_of_our_own_files(capsys: pytest.CaptureFixture
 
 
 @pytest.mark.slow
+def test_the_example_of_a_source_follows_the_rules(intact: Path) -> None:
+    place = intact / "sources" / "kernel_log"
+    shutil.copytree(ROOT / "tests" / "sources" / "kernel_log" / "sql", place)
+    try:
+        assert check_sql.problems_of(intact) == []
+    finally:
+        shutil.rmtree(place)
+
+
+@pytest.mark.slow
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("file", "old", "new", "line", "words"),
