@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import duckdb
@@ -558,3 +560,43 @@ def test_a_hash_is_the_group_of_its_digits_only_if_one_group_has_them(
     )
     run_all(con, ["rollup/r_link"])
     assert con.execute("SELECT group_key FROM r_link").fetchall() == [(key,)]
+
+
+Task = tuple[str, int, int | None, int | None, int, int]
+"""What, id, device, step, start and end of a task."""
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_tasks_without_a_device_or_a_step_are_covered_too(seed: int) -> None:
+    """GIVEN tasks of which some have no device or no step, these cover each other as the others do."""
+    rng = random.Random(seed)
+    tasks: list[Task] = []
+    ends: dict[object, int] = {}
+    for number in range(60):
+        what, device, step = rng.choice(["kernel", "collective", "copy"]), rng.choice([None, 0]), rng.choice([None, 7])
+        start = ends.get((what, device, step), 0) + rng.randrange(4)  # tasks of one kind do not overlap here
+        ends[what, device, step] = end = start + rng.randrange(1, 9)
+        tasks.append((what, number, device, step, start, end))
+    with duckdb.connect() as con:
+        con.execute("CREATE TABLE coverage (capture INTEGER, what VARCHAR, id BIGINT, device_id INTEGER, step BIGINT,"
+                    " own_start_ns BIGINT, own_end_ns BIGINT, busy_ns BIGINT)")  # fmt: skip
+        con.executemany(
+            "INSERT INTO coverage VALUES (0, ?, ?, ?, ?, ?, ?, ?)", [(*task, task[5] - task[4]) for task in tasks]
+        )
+        con.execute(resources.sql("normalize/exposed"))
+        found = dict(con.execute("SELECT id, exposed_ns FROM exposed").fetchall())
+    assert found == {task[1]: exposed for task in tasks if (exposed := exposed_of(task, tasks)) is not None}
+
+
+def exposed_of(task: Task, tasks: Sequence[Task]) -> int | None:
+    """The nanoseconds of a task that nothing of its device and step covers; None for a kernel, and outside the step."""
+    what, _, device, step, start, end = task
+    beside = [other for other in tasks if other[2:4] == (device, step)]
+    covering = [
+        other for other in beside if other[0] in (("kernel",) if what == "collective" else ("kernel", "collective"))
+    ]
+    if what == "copy" and covering:
+        start, end = max(start, min(other[4] for other in covering)), min(end, max(other[5] for other in covering))
+    if what == "kernel" or end <= start:
+        return None
+    return sum(not any(other[4] <= at < other[5] for other in covering) for at in range(start, end))
