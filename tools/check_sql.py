@@ -166,7 +166,7 @@ def problem(name: str, line: int, message: str) -> Problem:
 
 
 def header_problems(tree: Tree) -> Iterator[Problem]:
-    """Clauses that contradict the statements."""
+    """Clauses that contradict the statements, and statements that DuckDB runs wrongly."""
     for file in tree.files.values():
         yield from _compared(file, "Depends on ", file.header.depends_on, tree.depends_on(file))
         yield from _compared(file, "Variables: ", file.header.variables, tree.variables(file))
@@ -177,6 +177,9 @@ def header_problems(tree: Tree) -> Iterator[Problem]:
             if name not in tree.makers and name not in MADE_BY_PYTHON:
                 message = f"reads {name}, which no SQL file makes: mend the name, or list it in MADE_BY_PYTHON ({SELF})"
                 yield problem(file.name, line, message)
+        for line in file.facts.null_keys:
+            message = "NULL may not match NULL in an ASOF join of DuckDB 1.5: compare with coalesce (normalize/exposed)"
+            yield problem(file.name, line, message)
         if not file.header.prose:
             yield problem(file.name, 1, "has no header: say in a comment at the top what it makes")
 

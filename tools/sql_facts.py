@@ -26,6 +26,7 @@ class Facts:
         tables: tables and views that it reads.
         calls: functions that it calls, macros among them, in lower case.
         variables: DuckDB variables that it reads.
+        null_keys: the lines of ASOF joins that compare keys with IS NOT DISTINCT FROM.
     """
 
     creates: dict[str, str] = field(default_factory=dict)
@@ -35,6 +36,7 @@ class Facts:
     tables: dict[str, int] = field(default_factory=dict)
     calls: dict[str, int] = field(default_factory=dict)
     variables: dict[str, int] = field(default_factory=dict)
+    null_keys: list[int] = field(default_factory=list)
 
     @property
     def reads(self) -> Mapping[str, int]:
@@ -79,6 +81,9 @@ def _add(facts: Facts, statement: exp.Expression) -> None:
         facts.calls.setdefault(name, _line(function))
         if name == "getvariable":
             facts.variables.setdefault(function.expressions[0].name, _line(function))
+    for join in statement.find_all(exp.Join):
+        if join.method == "ASOF" and join.args.get("on") and join.args["on"].find(exp.NullSafeEQ):
+            facts.null_keys.append(_line(join))
 
 
 def _is_cte(table: exp.Table) -> bool:

@@ -71,6 +71,13 @@ def test_the_example_of_a_source_follows_the_rules(intact: Path) -> None:
 @pytest.mark.parametrize(
     ("file", "old", "new", "line", "words"),
     [
+        (
+            "normalize/placed.sql",
+            "(r.device_id IS NULL) = (t.device_id IS NULL)",
+            "r.step IS NOT DISTINCT FROM t.id",
+            14,
+            "NULL may not match",
+        ),
         ("rollup/r_copy.sql", "-- Depends on copy, phase.", "-- Depends on copy.", 6, "reads phase"),
         ("rollup/r_copy.sql", "-- Depends on copy, phase.", "-- Depends on copy, kernel, phase.", 2, "names kernel"),
         ("rollup/r_copy.sql", "-- Depends on copy, phase.", "-- Depends on copy and phase.", 2, "separated by commas"),
