@@ -351,6 +351,21 @@ def test_a_step_that_ends_before_it_begins_is_not_measured(profile: Path, tmp_pa
     assert any("1 collectives have no usable time" in text for text in messages)
 
 
+def test_two_peaks_at_one_time_count_both(profile: Path, tmp_path: Path) -> None:
+    """GIVEN two records of one time, the one with most memory allocated and the other with most reserved."""
+    with edited(profile) as con:
+        con.execute("CREATE TEMP TABLE found AS SELECT * FROM MEMORY_RECORD WHERE totalAllocated > 0 LIMIT 1")
+        for column in ("totalAllocated", "totalReserved"):
+            con.execute("INSERT INTO MEMORY_RECORD SELECT * FROM found")
+            con.execute(f"UPDATE MEMORY_RECORD SET {column} = 1 << 40 WHERE rowid = last_insert_rowid()")
+
+    peaks = "SELECT max(peak_allocated_bytes), max(peak_reserved_bytes) FROM r_memory WHERE component <> 'APP'"
+
+    for keep_events in (True, False):
+        store = store_of(profile, tmp_path / f"{keep_events}.duckdb", keep_events=keep_events)
+        assert rows(store, peaks) == [(1 << 40, 1 << 40)]
+
+
 def test_memory_below_0_is_not_measured(profile: Path, tmp_path: Path) -> None:
     with edited(profile) as con:
         con.execute("UPDATE MEMORY_RECORD SET totalAllocated = -1 - totalAllocated")

@@ -15,18 +15,14 @@ WITH record AS MATERIALIZED (
            (ts_ns & 1048575) * 1099511627776 + id AS place
     FROM record
 ), extreme AS (
-    SELECT [
+    SELECT unnest([
                -max(allocated_bytes - place), min(allocated_bytes + place) FILTER (WHERE allocated_bytes >= 0),
                -max(reserved_bytes - place), min(reserved_bytes + place) FILTER (WHERE reserved_bytes >= 0),
                -max(active_bytes - place)
-           ] AS extremes
+           ]) AS number
     FROM keyed GROUP BY capture, device_id, component, ts_ns >> 20
-), ranked AS (
-    SELECT unnest(list_transform(extremes, lambda number: (number & 1152921504606846975)::BIGINT)) AS place, unnest([1, 2, 3, 4, 5]) AS rank, row_number() OVER () AS slot FROM extreme
-), single AS (   -- of several at one time, the first of the list
-    SELECT arg_min(place, rank) & 1099511627775 AS id FROM ranked WHERE place IS NOT NULL GROUP BY slot, place >> 40
 ), chosen AS MATERIALIZED (
-    SELECT * FROM record WHERE id IN (SELECT id FROM single)
+    SELECT * FROM record WHERE id IN (SELECT CAST(number & 1099511627775 AS BIGINT) FROM extreme WHERE number IS NOT NULL)
 )
 SELECT m.capture, m.device_id, coalesce(c.value, 'unknown'), m.ts_ns, m.allocated_bytes, m.reserved_bytes, m.active_bytes
 FROM chosen AS m LEFT JOIN text_by_id AS c ON c.capture = m.capture AND c.id = m.component;
