@@ -178,7 +178,7 @@ def header_problems(tree: Tree) -> Iterator[Problem]:
                 message = f"reads {name}, which no SQL file makes: mend the name, or list it in MADE_BY_PYTHON ({SELF})"
                 yield problem(file.name, line, message)
         for line in file.facts.null_keys:
-            message = "NULL may not match NULL in an ASOF join of DuckDB 1.5: compare with coalesce (normalize/exposed)"
+            message = "NULL may not match NULL in an ASOF join of DuckDB 1.5: compare with same_key"
             yield problem(file.name, line, message)
         if not file.header.prose:
             yield problem(file.name, 1, "has no header: say in a comment at the top what it makes")

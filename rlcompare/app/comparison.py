@@ -113,24 +113,23 @@ def _compare(
     )
     labels = [redacted(label) for label in _labels(baseline, new)]
 
+    from rlcompare.compare import CompareOptions, SideInput, compare_runs
     from rlcompare.store.cache import open_stores
 
     runs = baseline_runs + new_runs
     middle = len(baseline_runs)
+    options = CompareOptions(
+        base_steps=base_steps,
+        new_steps=new_steps,
+        ranks=request.ranks,
+        varied=tuple(dict.fromkeys((*split_commas(request.varied), *varied))),
+    )
 
     def compare() -> Diff:
         with (
             progress("Reading", request.quiet) as report,
             open_stores(runs, directory=directory, progress=report, engine=engine, shared=shared) as stores,
         ):
-            from rlcompare.compare import CompareOptions, SideInput, compare_runs
-
-            options = CompareOptions(
-                base_steps=base_steps,
-                new_steps=new_steps,
-                ranks=request.ranks,
-                varied=tuple(dict.fromkeys((*split_commas(request.varied), *varied))),
-            )
             inputs = (
                 SideInput(labels[0], run_stores(baseline_runs, stores[:middle], mirrors)),
                 SideInput(labels[1], run_stores(new_runs, stores[middle:], mirrors)),
@@ -142,15 +141,15 @@ def _compare(
                     aside(lambda: make_trace(diff, made, trace, directory))
                 return diff
 
-    Thread(target=_load, args=(with_report,)).start()
+    if with_report:
+        Thread(target=_load_report).start()
     return with_sound(runs, directory, compare, shared)
 
 
-def _load(with_report: bool) -> None:
-    """Imports what compares, and what writes the report, while Python would wait for DuckDB."""
-    with suppress(ImportError):  # told where they are used
-        if with_report:
-            import rlcompare.report.write  # noqa: F401
+def _load_report() -> None:
+    """Imports what writes the report, while Python would wait for DuckDB: a tenth of a diff of small profiles."""
+    with suppress(ImportError):  # told where the report is written
+        import rlcompare.report.write  # noqa: F401
 
 
 def read_runs(

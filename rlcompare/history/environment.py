@@ -7,7 +7,7 @@ upgrade would never be compared with those before it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from hashlib import md5
 from typing import NamedTuple
@@ -28,7 +28,8 @@ _OF_TRAINER = (
     "trainer.*",
 )  # fmt: skip
 """The trainer's configuration, which it writes as a whole: a key that a release knows is in all of its runs."""
-_RELEASE = ("verl", "commit.verl")
+RELEASE = ("verl", "commit.verl")
+"""The settings that tell the release of the trainer."""
 
 
 class Configuration(NamedTuple):
@@ -64,12 +65,12 @@ def environment_of(settings: Mapping[str, str]) -> str:
 
 def configuration_of(settings: Mapping[str, str]) -> Configuration:
     """The configuration of one run with these versions and settings."""
-    release = " ".join(f"{key}={settings[key]}" for key in sorted(_RELEASE) if key in settings)
+    release = " ".join(f"{key}={settings[key]}" for key in sorted(RELEASE) if key in settings)
     releases = frozenset({release} if release else ())
     return Configuration(environment_of(settings), releases, _dividing(settings))
 
 
-def environments(configurations: Iterable[Configuration]) -> dict[str, str]:
+def environments(configurations: Sequence[Configuration]) -> dict[str, str]:
     """The environment of each configuration: the digest of the first one that it continues, or its own.
 
     Args:
@@ -77,9 +78,8 @@ def environments(configurations: Iterable[Configuration]) -> dict[str, str]:
     """
     found: dict[str, list[Configuration]] = {}
     of_digest: dict[str, str] = {}
-    listed = list(configurations)
-    keys = _Keys(listed)
-    for one in listed:
+    keys = _Keys(configurations)
+    for one in configurations:
         continued = (first for first, others in found.items() if all(_continues(one, other, keys) for other in others))
         first = next(continued, one.digest)
         found.setdefault(first, []).append(one)

@@ -12,7 +12,7 @@ import duckdb
 import rlcompare
 from rlcompare import db
 from rlcompare.history import database
-from rlcompare.history.environment import Configuration, divides, environment_of, environments
+from rlcompare.history.environment import RELEASE, Configuration, divides, environment_of, environments
 from rlcompare.history.place import Place
 from rlcompare.history.records import Acknowledged, Added, NewRun, Run, Series, Setting, Value
 from rlcompare.resources import sql
@@ -75,6 +75,7 @@ def runs_and_values(place: Place, metrics: Sequence[str], varied: Sequence[str] 
 def _divide(con: duckdb.DuckDBPyConnection, varied: Sequence[str]) -> tuple[Configuration, ...]:
     """Makes the table ``run_environment``; returns the configurations of the runs."""
     con.execute("SET VARIABLE varied = CAST(? AS VARCHAR[])", [list(varied)])
+    con.execute("SET VARIABLE release_keys = CAST(? AS VARCHAR[])", [list(RELEASE)])
     con.execute(sql("history/run_environment"))
     found = tuple(
         Configuration(digest, frozenset(releases), dict(zip(keys, values, strict=True)))

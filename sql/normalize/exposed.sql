@@ -1,7 +1,7 @@
 -- The part of each collective that no kernel covers, and the part of each copy that neither a kernel nor a collective covers. The covering
 -- intervals are stored as disjoint islands, each with the length covered before it. The length covered up to any time t is then an ASOF
 -- lookup, and the overlap of an interval is the difference of two lookups.
--- Depends on coverage.
+-- Depends on coverage, same_key.
 -- Nothing without coverage.
 CREATE OR REPLACE TEMP TABLE exposed AS
 WITH piece AS (   -- covering intervals: kernels for collectives, kernels and collectives for copies
@@ -38,9 +38,6 @@ WITH piece AS (   -- covering intervals: kernels for collectives, kernels and co
 SELECT e.capture, e.what, e.id,
        CAST(sum(e.sign * (e.ts_ns - coalesce(i.before_ns + least(i.end_ns, e.ts_ns) - i.start_ns, 0))) AS BIGINT) AS exposed_ns
 FROM edge AS e ASOF LEFT JOIN island AS i
-  ON i.of_copies = (e.what = 'copy') AND i.capture = e.capture
- -- Not IS NOT DISTINCT FROM: in an ASOF join of DuckDB 1.5, NULL may not match NULL.
- AND coalesce(i.device_id, 0) = coalesce(e.device_id, 0) AND (i.device_id IS NULL) = (e.device_id IS NULL)
- AND coalesce(i.step, 0) = coalesce(e.step, 0) AND (i.step IS NULL) = (e.step IS NULL)
+  ON i.of_copies = (e.what = 'copy') AND i.capture = e.capture AND same_key(i.device_id, e.device_id) AND same_key(i.step, e.step)
  AND e.ts_ns >= i.start_ns
 GROUP BY e.capture, e.what, e.id;

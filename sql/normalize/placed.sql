@@ -2,7 +2,7 @@
 -- Step: the only step, if there are no step marks; else the step that the profile reports; else the step of the launch; else the first step
 -- whose device range contains the start. In a torch trace, a task without a launch has no step: the warm-up may have launched it.
 -- Phase: by the start of the framework operator, else of the launch, else of the task (docs/design.md §4).
--- Depends on capture, device_task, phase, step, step_range.
+-- Depends on capture, device_task, phase, same_key, step, step_range.
 -- Nothing without device_task.
 CREATE OR REPLACE TEMP TABLE placed AS
 WITH only_step AS (
@@ -12,8 +12,7 @@ WITH only_step AS (
 ), ranged AS (
     SELECT t.*, CASE WHEN r.range_start_ns <= t.start_ns THEN r.step END AS range_step
     FROM device_task AS t ASOF LEFT JOIN step_range AS r
-      ON r.capture = t.capture AND coalesce(r.device_id, 0) = coalesce(t.device_id, 0) AND (r.device_id IS NULL) = (t.device_id IS NULL)  -- as in exposed
-     AND t.start_ns < r.range_end_ns
+      ON r.capture = t.capture AND same_key(r.device_id, t.device_id) AND t.start_ns < r.range_end_ns
 ), stepped AS (
     SELECT t.*, CASE
         WHEN o.step IS NOT NULL THEN o.step

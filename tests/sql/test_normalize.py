@@ -583,7 +583,7 @@ def test_tasks_without_a_device_or_a_step_are_covered_too(seed: int) -> None:
         con.executemany(
             "INSERT INTO coverage VALUES (0, ?, ?, ?, ?, ?, ?, ?)", [(*task, task[5] - task[4]) for task in tasks]
         )
-        con.execute(resources.sql("normalize/exposed"))
+        run_all(con, ["sources/macro/same_key", "normalize/exposed"])
         found = dict(con.execute("SELECT id, exposed_ns FROM exposed").fetchall())
     assert found == {task[1]: exposed for task in tasks if (exposed := exposed_of(task, tasks)) is not None}
 

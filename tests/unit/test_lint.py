@@ -73,7 +73,7 @@ def test_the_example_of_a_source_follows_the_rules(intact: Path) -> None:
     [
         (
             "normalize/placed.sql",
-            "(r.device_id IS NULL) = (t.device_id IS NULL)",
+            "same_key(r.device_id, t.device_id)",
             "r.step IS NOT DISTINCT FROM t.id",
             14,
             "NULL may not match",
