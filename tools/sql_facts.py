@@ -23,7 +23,7 @@ class Facts:
         fills: tables that it inserts into or updates.
         removes: tables that it drops, or deletes rows from.
         sets: DuckDB variables that it sets.
-        tables: tables and views that it reads.
+        tables: tables and views that it reads, but for the empty tables of a source (``stub``), which are always there.
         calls: functions that it calls, macros among them, in lower case.
         variables: DuckDB variables that it reads.
         null_keys: the lines of ASOF joins that compare keys with IS NOT DISTINCT FROM.
@@ -74,7 +74,7 @@ def _add(facts: Facts, statement: exp.Expression) -> None:
         facts.sets.update(item.this.this.name for item in statement.expressions)
     for table in statement.find_all(exp.Table):
         is_read = table is not written or isinstance(statement, exp.Update | exp.Delete)
-        if is_read and table.name and not _is_cte(table):
+        if is_read and table.name and not _is_cte(table) and not table.db.startswith("stub_"):
             facts.tables.setdefault(table.name, _line(table))
     for function in statement.find_all(exp.Func):
         name = (function.name if isinstance(function, exp.Anonymous) else function.sql_name()).lower()

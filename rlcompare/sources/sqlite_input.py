@@ -1,8 +1,7 @@
 """Reads SQLite databases of other tools. Writes nothing next to them; missing tables and columns read as NULL.
 
-Two sources use it (ascend, nsys). Each has an SQL file ``stub`` that creates an empty database with every table and
-column that it reads, and a folder ``view`` with one view per table over both. So every statement works with every
-schema.
+Two sources use it (ascend, nsys). Each has an SQL file ``stub`` that creates every table and column that it reads,
+empty, and a folder ``view`` with one view per table over both. So every statement works with every schema.
 """
 
 from __future__ import annotations
@@ -12,6 +11,7 @@ import sqlite3
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -127,42 +127,52 @@ def open_sqlite(path: Path) -> Iterator[sqlite3.Connection]:
 
 
 def bind(
-    con: duckdb.DuckDBPyConnection,
-    source: str,
-    copy: Path,
-    present: set[str],
-    scratch: Path,
-    only: Sequence[str] | None = None,
+    con: duckdb.DuckDBPyConnection, source: str, copy: Path, present: set[str], only: Sequence[str] | None = None
 ) -> list[Failure]:
-    """Points every view at the database if it has the table and can be opened, else at the empty stand-in.
+    """Points every view at the database if it has the table and can be opened, else at the empty table alone.
 
     Args:
         source: the folder below ``sql/sources``.
         copy: the result of ``readable_copy``.
         present: the tables in the copy.
-        scratch: a private folder.
         only: the tables whose views are needed; None: all.
     """
-    stub = stand_in(source, scratch)
-    con.execute(f"SET VARIABLE stub_db = {quoted(stub.absolute())}")
+    _make_empty_tables(con, source)
+    con.execute(f"SET VARIABLE sqlite_db = {quoted(copy.absolute())}")
     failures = []
     for view in resources.sql_names(f"sources/{source}/view"):
         table = view.rsplit("/", 1)[1]
         if only is not None and table not in only:
             continue
-        # The variable's name comes from our own files, never from a profile.
-        con.execute(f"SET VARIABLE db_{table} = {quoted((copy if table in present else stub).absolute())}")
-        try:
-            con.execute(resources.sql(view))
-        except UNREADABLE as error:
-            failures.append((table, first_line(error)))
-            con.execute(f"SET VARIABLE db_{table} = {quoted(stub.absolute())}")
-            con.execute(resources.sql(view))
+        if table in present:
+            try:
+                con.execute(resources.sql(view))
+                continue
+            except UNREADABLE as error:
+                failures.append((table, first_line(error)))
+        con.execute(_without_database(view, source, table))
     return failures
 
 
+def _make_empty_tables(con: duckdb.DuckDBPyConnection, source: str) -> None:
+    """Makes the empty tables of a source, once per connection. DuckDB plans nothing for what reads only these."""
+    with closing(con.cursor()) as other:  # its search path changes
+        try:
+            other.execute(f"ATTACH ':memory:' AS stub_{source}")
+        except duckdb.BinderException:  # it is there
+            return
+        other.execute(f"USE stub_{source}")
+        other.execute(resources.sql(f"sources/{source}/stub"))
+
+
+@cache
+def _without_database(view: str, source: str, table: str) -> str:
+    """The text of a view that reads the empty table only."""
+    return resources.sql(view).replace(f"sqlite_scan(getvariable('sqlite_db'), '{table}')", f"stub_{source}.{table}")
+
+
 def stand_in(source: str, scratch: Path) -> Path:
-    """The empty database of a source, created when first needed."""
+    """An SQLite database with the empty tables of a source, created when first needed."""
     stub = scratch / f"{source}-stub.db"
     if not stub.exists():
         try:

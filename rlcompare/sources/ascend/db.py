@@ -67,11 +67,11 @@ def fill(con: duckdb.DuckDBPyConnection, capture: CaptureInput, capture_id: int,
         copy = readable_copy(capture.files["db"], Path(scratch))
         present = tables_of(capture.files["db"], copy)
         _choose(con, [capture_id], merged=False)
-        failures = bind(con, SOURCE, copy, present, Path(scratch))
+        failures = bind(con, SOURCE, copy, present, TABLES)
         groups = capture.metadata or _groups_in_database(con, failures).get(capture_id, {})
         load_groups(con, {capture_id: groups})
-        with _queried(con, copy, present, stand_in(SOURCE, Path(scratch))):
-            _read(con, capture, capture_id, failures, report)
+        with _queried(con, copy, present, Path(scratch)):
+            _read(con, capture, capture_id, copy, failures, report)
         con.execute(resources.sql("sources/ascend_db/clear"))
         read_analysis(con, capture, capture_id, report, Path(scratch))
 
@@ -128,11 +128,11 @@ def _read_merged(
     copy = scratch / "merged.db"
     _choose(con, list(captures), merged=True)
     present = {table for table, _ in layout}
-    _expect_none(bind(con, SOURCE, copy, present, scratch))
+    _expect_none(bind(con, SOURCE, copy, present, TABLES))
     failures: list[Failure] = []
     listed = {} if all(capture.metadata for capture in captures.values()) else _groups_in_database(con, failures)
     load_groups(con, {number: capture.metadata or listed.get(number, {}) for number, capture in captures.items()})
-    with _queried(con, copy, present, stand_in(SOURCE, scratch)):
+    with _queried(con, copy, present, scratch):
         for name in resources.sql_order("sources/ascend_db"):
             _expect_none(_run(con, name))
         if has_undecodable(con, "text_by_id"):
@@ -173,7 +173,7 @@ def _read_analyses(
         numbers = merge(databases, layout, merged, keep_events=True)
         _choose(con, numbers, merged=True)
         present = {table for table, _ in layout}
-        _expect_none(bind(con, SOURCE, merged, present, scratch, ANALYSIS_TABLES))
+        _expect_none(bind(con, SOURCE, merged, present, ANALYSIS_TABLES))
         _expect_none(_run(con, "sources/ascend_db/analysis"))
         for number in numbers:
             del paths[number]
@@ -192,7 +192,7 @@ def read_analysis(
     try:
         copy = readable_copy(path, scratch)
         _choose(con, [capture_id], merged=False)
-        lost = bind(con, SOURCE, copy, tables_of(path, copy) & set(ANALYSIS_TABLES), scratch, ANALYSIS_TABLES)
+        lost = bind(con, SOURCE, copy, tables_of(path, copy), ANALYSIS_TABLES)
         db.run(con, resources.sql("sources/ascend_db/analysis"))
         if lost:
             report(damaged(path, lost, capture_id))
@@ -204,10 +204,10 @@ def read_analysis(
 
 
 @contextmanager
-def _queried(con: duckdb.DuckDBPyConnection, copy: Path, present: set[str], stub: Path) -> Iterator[None]:
+def _queried(con: duckdb.DuckDBPyConnection, copy: Path, present: set[str], scratch: Path) -> Iterator[None]:
     """The tables of ``QUERIED`` as attached databases, while they are read."""
     for table in QUERIED:
-        db.attach_sqlite(con, copy if table in present else stub, f"profile_{table}")
+        db.attach_sqlite(con, copy if table in present else stand_in(SOURCE, scratch), f"profile_{table}")
     try:
         yield
     finally:
@@ -216,13 +216,18 @@ def _queried(con: duckdb.DuckDBPyConnection, copy: Path, present: set[str], stub
 
 
 def _read(
-    con: duckdb.DuckDBPyConnection, capture: CaptureInput, capture_id: int, failures: list[Failure], report: Report
+    con: duckdb.DuckDBPyConnection,
+    capture: CaptureInput,
+    capture_id: int,
+    copy: Path,
+    failures: list[Failure],
+    report: Report,
 ) -> None:
     path = capture.files["db"]
     for name in resources.sql_order("sources/ascend_db"):
         failed = _run(con, name)
         if name == "sources/ascend_db/text" and (failed or has_undecodable(con, "text_by_id")):
-            failed = [failure] if (failure := _decode_texts(con, report, path, capture_id)) else []
+            failed = [failure] if (failure := _decode_texts(con, report, path, copy, capture_id)) else []
         if name == "sources/ascend_db/text" and not failed and _has_much_text(con):
             _run(con, "sources/ascend_db/short_text")
         failures += failed
@@ -252,10 +257,11 @@ def _has_much_text(con: duckdb.DuckDBPyConnection) -> bool:
     return bool(con.execute(query).fetchall()[0][0])
 
 
-def _decode_texts(con: duckdb.DuckDBPyConnection, report: Report, path: Path, capture_id: int) -> Failure | None:
+def _decode_texts(
+    con: duckdb.DuckDBPyConnection, report: Report, path: Path, copy: Path, capture_id: int
+) -> Failure | None:
     """Creates ``text_by_id`` again if a text is not valid UTF-8."""
-    ((database_path,),) = con.execute("SELECT getvariable('db_STRING_IDS')").fetchall()
-    odd = decode_texts(con, Path(database_path), "STRING_IDS", "sources/ascend_db/decoded_text")
+    odd = decode_texts(con, copy, "STRING_IDS", "sources/ascend_db/decoded_text")
     if not isinstance(odd, int):
         return odd
     report(undecodable(path, odd, capture_id))

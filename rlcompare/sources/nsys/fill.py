@@ -57,7 +57,7 @@ def fill(
         con.execute("SET VARIABLE nsys_epoch_ns = CAST(0 AS BIGINT)")
         for name in ("torch_trace/trace_values", "nsys/values"):
             con.execute(resources.sql(f"sources/{name}"))
-        failures = bind(con, SOURCE, copy, present, Path(scratch))
+        failures = bind(con, SOURCE, copy, present)
         for name in resources.sql_order("sources/nsys"):
             failure = attempt(con, name)
             if name == "sources/nsys/text" and (failure or has_undecodable(con, "nsys_text")):

@@ -2,7 +2,7 @@
 -- nn.Module. Only the chosen steps are read. All rows come from one scan, because the table is the largest of all. SQLite filters the rows,
 -- and reads only columns that exist and are needed. The ids are numbers, so no text of a profile becomes part of a query.
 -- Times are TEXT. A missing column or a value of the wrong type is NULL. All values arrive as text, which takes long, so the usual type arrives as NULL.
--- Variables: from_ns, holes, keep_events, merged, stub_db, until_ns.
+-- Variables: from_ns, holes, keep_events, merged, until_ns.
 -- Depends on capture_of, in_window, is_span, text_by_id.
 SET VARIABLE framework_columns = (
     SELECT string_agg(CASE name WHEN 'type' THEN 'nullif(type, 50001) AS type' ELSE name END, ', ') FROM sqlite_query('profile_PYTORCH_API', 'SELECT name FROM pragma_table_info(''PYTORCH_API'')')
@@ -15,7 +15,7 @@ SET VARIABLE is_module = (
 );
 CREATE OR REPLACE TEMP TABLE framework AS
 WITH listed AS (
-    SELECT * FROM sqlite_scan(getvariable('stub_db'), 'PYTORCH_API')
+    SELECT * FROM stub_ascend_db.PYTORCH_API
     UNION ALL BY NAME
     SELECT * FROM sqlite_query('profile_PYTORCH_API',
         'SELECT ' || getvariable('framework_columns') || ' FROM PYTORCH_API WHERE type = 50001 OR type = 50004 OR type = 50003 AND '

@@ -1,6 +1,6 @@
 -- AI Core frequency. timestampNs is NUMERIC: read as text, because DOUBLE loses nanoseconds.
 -- Columns by name, so that unknown ones are ignored and absent ones are NULL. A value of the wrong type is NULL too.
--- Variables: db_AICORE_FREQ, stub_db.
+-- Variables: sqlite_db.
 -- Depends on capture_of, sound_ns.
 CREATE OR REPLACE TEMP VIEW src_AICORE_FREQ AS
 SELECT
@@ -9,7 +9,7 @@ SELECT
     sound_ns(TRY_CAST("timestampNs" AS BIGINT)) AS ts_ns,
     TRY_CAST("freq" AS DOUBLE) AS mhz
 FROM (
-    FROM sqlite_scan(getvariable('stub_db'), 'AICORE_FREQ')
+    FROM stub_ascend_db.AICORE_FREQ
     UNION ALL BY NAME
-    FROM sqlite_scan(getvariable('db_AICORE_FREQ'), 'AICORE_FREQ')
+    FROM sqlite_scan(getvariable('sqlite_db'), 'AICORE_FREQ')
 );

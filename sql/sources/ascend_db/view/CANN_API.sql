@@ -1,6 +1,6 @@
 -- Calls into CANN; type 10000 is the node-level launch.
 -- Columns by name, so that unknown ones are ignored and absent ones are NULL. A value of the wrong type is NULL too.
--- Variables: db_CANN_API, stub_db.
+-- Variables: sqlite_db.
 -- Depends on capture_of, sound_ns.
 CREATE OR REPLACE TEMP VIEW src_CANN_API AS
 SELECT
@@ -12,7 +12,7 @@ SELECT
     nullif(TRY_CAST("connectionId" AS BIGINT), 4294967295) AS connection_id,
     TRY_CAST("name" AS BIGINT) AS name
 FROM (
-    FROM sqlite_scan(getvariable('stub_db'), 'CANN_API')
+    FROM stub_ascend_db.CANN_API
     UNION ALL BY NAME
-    FROM sqlite_scan(getvariable('db_CANN_API'), 'CANN_API')
+    FROM sqlite_scan(getvariable('sqlite_db'), 'CANN_API')
 );

@@ -1,6 +1,6 @@
 -- Communication operators; deviceId since schema 1.2; count is in elements, not bytes.
 -- Columns by name, so that unknown ones are ignored and absent ones are NULL. A value of the wrong type is NULL too.
--- Variables: db_COMMUNICATION_OP, stub_db.
+-- Variables: sqlite_db.
 -- Depends on capture_of, sound_ns.
 CREATE OR REPLACE TEMP VIEW src_COMMUNICATION_OP AS
 SELECT
@@ -17,7 +17,7 @@ SELECT
     TRY_CAST("opType" AS BIGINT) AS op_type,
     TRY_CAST("deviceId" AS INTEGER) AS device_id
 FROM (
-    FROM sqlite_scan(getvariable('stub_db'), 'COMMUNICATION_OP')
+    FROM stub_ascend_db.COMMUNICATION_OP
     UNION ALL BY NAME
-    FROM sqlite_scan(getvariable('db_COMMUNICATION_OP'), 'COMMUNICATION_OP')
+    FROM sqlite_scan(getvariable('sqlite_db'), 'COMMUNICATION_OP')
 );

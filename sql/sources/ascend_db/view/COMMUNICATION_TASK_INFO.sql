@@ -1,7 +1,7 @@
 -- Tasks that communication operators are made of.
 -- Columns by name, so that unknown ones are ignored and absent ones are NULL. A value of the wrong type is NULL too.
 -- A size of -1 is none.
--- Variables: db_COMMUNICATION_TASK_INFO, stub_db.
+-- Variables: sqlite_db.
 -- Depends on capture_of, sound_size.
 CREATE OR REPLACE TEMP VIEW src_COMMUNICATION_TASK_INFO AS
 SELECT
@@ -16,7 +16,7 @@ SELECT
     TRY_CAST("linkType" AS BIGINT) AS link_type,
     TRY_CAST("opId" AS BIGINT) AS op_id
 FROM (
-    FROM sqlite_scan(getvariable('stub_db'), 'COMMUNICATION_TASK_INFO')
+    FROM stub_ascend_db.COMMUNICATION_TASK_INFO
     UNION ALL BY NAME
-    FROM sqlite_scan(getvariable('db_COMMUNICATION_TASK_INFO'), 'COMMUNICATION_TASK_INFO')
+    FROM sqlite_scan(getvariable('sqlite_db'), 'COMMUNICATION_TASK_INFO')
 );

@@ -1,6 +1,6 @@
 -- Properties of computing tasks. Cores are blockNum since schema 1.2, in which blockDim became a text id; before, blockDim.
 -- Columns by name, so that unknown ones are ignored and absent ones are NULL. A value of the wrong type is NULL too.
--- Variables: db_COMPUTE_TASK_INFO, stub_db.
+-- Variables: sqlite_db.
 -- Depends on capture_of.
 CREATE OR REPLACE TEMP VIEW src_COMPUTE_TASK_INFO AS
 SELECT
@@ -18,7 +18,7 @@ SELECT
     TRY_CAST("outputDataTypes" AS BIGINT) AS output_dtypes,
     TRY_CAST("outputShapes" AS BIGINT) AS output_shapes
 FROM (
-    FROM sqlite_scan(getvariable('stub_db'), 'COMPUTE_TASK_INFO')
+    FROM stub_ascend_db.COMPUTE_TASK_INFO
     UNION ALL BY NAME
-    FROM sqlite_scan(getvariable('db_COMPUTE_TASK_INFO'), 'COMPUTE_TASK_INFO')
+    FROM sqlite_scan(getvariable('sqlite_db'), 'COMPUTE_TASK_INFO')
 );

@@ -1,6 +1,6 @@
 -- analysis.db: transfers by pair of ranks (indices inside the group), MB and ms; per communicator there are pseudo operators top1 … total.
 -- Columns by name, so that unknown ones are ignored and absent ones are NULL. A value of the wrong type is NULL too.
--- Variables: db_CommAnalyzerMatrix, stub_db.
+-- Variables: sqlite_db.
 -- Depends on capture_of, sound_size, sound_text.
 CREATE OR REPLACE TEMP VIEW src_CommAnalyzerMatrix AS
 SELECT
@@ -15,7 +15,7 @@ SELECT
     sound_size(TRY_CAST(round(TRY_CAST("transit_time" AS DOUBLE) * 1e6) AS BIGINT)) AS transit_ns,
     TRY_CAST(replace(sound_text("step"), 'step', '') AS BIGINT) AS step
 FROM (
-    FROM sqlite_scan(getvariable('stub_db'), 'CommAnalyzerMatrix')
+    FROM stub_ascend_db.CommAnalyzerMatrix
     UNION ALL BY NAME
-    FROM sqlite_scan(getvariable('db_CommAnalyzerMatrix'), 'CommAnalyzerMatrix')
+    FROM sqlite_scan(getvariable('sqlite_db'), 'CommAnalyzerMatrix')
 );

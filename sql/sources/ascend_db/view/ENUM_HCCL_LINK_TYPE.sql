@@ -1,6 +1,6 @@
 -- Names by number.
 -- Columns by name, so that unknown ones are ignored and absent ones are NULL. A value of the wrong type is NULL too.
--- Variables: db_ENUM_HCCL_LINK_TYPE, stub_db.
+-- Variables: sqlite_db.
 -- Depends on capture_of, sound_text.
 CREATE OR REPLACE TEMP VIEW src_ENUM_HCCL_LINK_TYPE AS
 SELECT
@@ -8,7 +8,7 @@ SELECT
     TRY_CAST("id" AS BIGINT) AS id,
     sound_text("name") AS name
 FROM (
-    FROM sqlite_scan(getvariable('stub_db'), 'ENUM_HCCL_LINK_TYPE')
+    FROM stub_ascend_db.ENUM_HCCL_LINK_TYPE
     UNION ALL BY NAME
-    FROM sqlite_scan(getvariable('db_ENUM_HCCL_LINK_TYPE'), 'ENUM_HCCL_LINK_TYPE')
+    FROM sqlite_scan(getvariable('sqlite_db'), 'ENUM_HCCL_LINK_TYPE')
 );

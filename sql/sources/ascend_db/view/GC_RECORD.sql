@@ -1,6 +1,6 @@
 -- Garbage collections.
 -- Columns by name, so that unknown ones are ignored and absent ones are NULL. A value of the wrong type is NULL too.
--- Variables: db_GC_RECORD, stub_db.
+-- Variables: sqlite_db.
 -- Depends on capture_of, sound_ns.
 CREATE OR REPLACE TEMP VIEW src_GC_RECORD AS
 SELECT
@@ -9,7 +9,7 @@ SELECT
     sound_ns(TRY_CAST("endNs" AS BIGINT)) AS end_ns,
     TRY_CAST("globalTid" AS BIGINT) AS thread
 FROM (
-    FROM sqlite_scan(getvariable('stub_db'), 'GC_RECORD')
+    FROM stub_ascend_db.GC_RECORD
     UNION ALL BY NAME
-    FROM sqlite_scan(getvariable('db_GC_RECORD'), 'GC_RECORD')
+    FROM sqlite_scan(getvariable('sqlite_db'), 'GC_RECORD')
 );

@@ -1,6 +1,6 @@
 -- HBM bandwidth, bytes per second.
 -- Columns by name, so that unknown ones are ignored and absent ones are NULL. A value of the wrong type is NULL too.
--- Variables: db_HBM, stub_db.
+-- Variables: sqlite_db.
 -- Depends on capture_of, sound_ns.
 CREATE OR REPLACE TEMP VIEW src_HBM AS
 SELECT
@@ -10,7 +10,7 @@ SELECT
     TRY_CAST("bandwidth" AS DOUBLE) AS bandwidth,
     TRY_CAST("type" AS BIGINT) AS type
 FROM (
-    FROM sqlite_scan(getvariable('stub_db'), 'HBM')
+    FROM stub_ascend_db.HBM
     UNION ALL BY NAME
-    FROM sqlite_scan(getvariable('db_HBM'), 'HBM')
+    FROM sqlite_scan(getvariable('sqlite_db'), 'HBM')
 );

@@ -1,6 +1,6 @@
 -- Bandwidth of the links between devices, bytes per second.
 -- Columns by name, so that unknown ones are ignored and absent ones are NULL. A value of the wrong type is NULL too.
--- Variables: db_HCCS, stub_db.
+-- Variables: sqlite_db.
 -- Depends on capture_of, sound_ns.
 CREATE OR REPLACE TEMP VIEW src_HCCS AS
 SELECT
@@ -10,7 +10,7 @@ SELECT
     TRY_CAST("txThroughput" AS DOUBLE) AS tx_bytes_per_s,
     TRY_CAST("rxThroughput" AS DOUBLE) AS rx_bytes_per_s
 FROM (
-    FROM sqlite_scan(getvariable('stub_db'), 'HCCS')
+    FROM stub_ascend_db.HCCS
     UNION ALL BY NAME
-    FROM sqlite_scan(getvariable('db_HCCS'), 'HCCS')
+    FROM sqlite_scan(getvariable('sqlite_db'), 'HCCS')
 );

@@ -1,6 +1,6 @@
 -- Host. Many machines are called localhost: their number tells them apart.
 -- Columns by name, so that unknown ones are ignored and absent ones are NULL. A value of the wrong type is NULL too.
--- Variables: db_HOST_INFO, stub_db.
+-- Variables: sqlite_db.
 -- Depends on capture_of, sound_text.
 CREATE OR REPLACE TEMP VIEW src_HOST_INFO AS
 SELECT
@@ -8,7 +8,7 @@ SELECT
     CASE WHEN sound_text("hostName") ILIKE 'localhost%' THEN concat_ws(' ', sound_text("hostName"), sound_text("hostUid"))
          ELSE sound_text("hostName") END AS host
 FROM (
-    FROM sqlite_scan(getvariable('stub_db'), 'HOST_INFO')
+    FROM stub_ascend_db.HOST_INFO
     UNION ALL BY NAME
-    FROM sqlite_scan(getvariable('db_HOST_INFO'), 'HOST_INFO')
+    FROM sqlite_scan(getvariable('sqlite_db'), 'HOST_INFO')
 );

@@ -1,6 +1,6 @@
 -- Last-level cache.
 -- Columns by name, so that unknown ones are ignored and absent ones are NULL. A value of the wrong type is NULL too.
--- Variables: db_LLC, stub_db.
+-- Variables: sqlite_db.
 -- Depends on capture_of, sound_ns.
 CREATE OR REPLACE TEMP VIEW src_LLC AS
 SELECT
@@ -11,7 +11,7 @@ SELECT
     TRY_CAST("throughput" AS DOUBLE) AS throughput,
     TRY_CAST("mode" AS BIGINT) AS mode
 FROM (
-    FROM sqlite_scan(getvariable('stub_db'), 'LLC')
+    FROM stub_ascend_db.LLC
     UNION ALL BY NAME
-    FROM sqlite_scan(getvariable('db_LLC'), 'LLC')
+    FROM sqlite_scan(getvariable('sqlite_db'), 'LLC')
 );

@@ -1,6 +1,6 @@
 -- Size and direction of copies, since schema 1.2.
 -- Columns by name, so that unknown ones are ignored and absent ones are NULL. A value of the wrong type is NULL too.
--- Variables: db_MEMCPY_INFO, stub_db.
+-- Variables: sqlite_db.
 -- Depends on capture_of, sound_size.
 CREATE OR REPLACE TEMP VIEW src_MEMCPY_INFO AS
 SELECT
@@ -9,7 +9,7 @@ SELECT
     sound_size(TRY_CAST("size" AS BIGINT)) AS size_bytes,
     TRY_CAST("memcpyOperation" AS BIGINT) AS operation
 FROM (
-    FROM sqlite_scan(getvariable('stub_db'), 'MEMCPY_INFO')
+    FROM stub_ascend_db.MEMCPY_INFO
     UNION ALL BY NAME
-    FROM sqlite_scan(getvariable('db_MEMCPY_INFO'), 'MEMCPY_INFO')
+    FROM sqlite_scan(getvariable('sqlite_db'), 'MEMCPY_INFO')
 );

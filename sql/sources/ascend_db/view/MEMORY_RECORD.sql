@@ -1,6 +1,6 @@
 -- Memory levels of the framework and of GE.
 -- Columns by name, so that unknown ones are ignored and absent ones are NULL. A value of the wrong type is NULL too.
--- Variables: db_MEMORY_RECORD, stub_db.
+-- Variables: sqlite_db.
 -- Depends on capture_of, sound_ns, sound_size.
 CREATE OR REPLACE TEMP VIEW src_MEMORY_RECORD AS
 SELECT
@@ -12,7 +12,7 @@ SELECT
     sound_size(TRY_CAST("totalActive" AS BIGINT)) AS active_bytes,
     TRY_CAST("deviceId" AS INTEGER) AS device_id
 FROM (
-    FROM sqlite_scan(getvariable('stub_db'), 'MEMORY_RECORD')
+    FROM stub_ascend_db.MEMORY_RECORD
     UNION ALL BY NAME
-    FROM sqlite_scan(getvariable('db_MEMORY_RECORD'), 'MEMORY_RECORD')
+    FROM sqlite_scan(getvariable('sqlite_db'), 'MEMORY_RECORD')
 );

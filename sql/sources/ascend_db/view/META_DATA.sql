@@ -1,6 +1,6 @@
 -- Schema version, user metadata and an environment dump.
 -- Columns by name, so that unknown ones are ignored and absent ones are NULL. A value of the wrong type is NULL too.
--- Variables: db_META_DATA, stub_db.
+-- Variables: sqlite_db.
 -- Depends on capture_of, sound_text.
 CREATE OR REPLACE TEMP VIEW src_META_DATA AS
 SELECT
@@ -8,7 +8,7 @@ SELECT
     sound_text("name") AS name,
     sound_text("value") AS value
 FROM (
-    FROM sqlite_scan(getvariable('stub_db'), 'META_DATA')
+    FROM stub_ascend_db.META_DATA
     UNION ALL BY NAME
-    FROM sqlite_scan(getvariable('db_META_DATA'), 'META_DATA')
+    FROM sqlite_scan(getvariable('sqlite_db'), 'META_DATA')
 );

@@ -1,6 +1,6 @@
 -- mstx marks and ranges on the host.
 -- Columns by name, so that unknown ones are ignored and absent ones are NULL. A value of the wrong type is NULL too.
--- Variables: db_MSTX_EVENTS, stub_db.
+-- Variables: sqlite_db.
 -- Depends on capture_of, sound_ns.
 CREATE OR REPLACE TEMP VIEW src_MSTX_EVENTS AS
 SELECT
@@ -13,7 +13,7 @@ SELECT
     TRY_CAST("domainId" AS BIGINT) AS domain,
     nullif(TRY_CAST("connectionId" AS BIGINT), 4294967295) AS connection_id
 FROM (
-    FROM sqlite_scan(getvariable('stub_db'), 'MSTX_EVENTS')
+    FROM stub_ascend_db.MSTX_EVENTS
     UNION ALL BY NAME
-    FROM sqlite_scan(getvariable('db_MSTX_EVENTS'), 'MSTX_EVENTS')
+    FROM sqlite_scan(getvariable('sqlite_db'), 'MSTX_EVENTS')
 );

@@ -1,6 +1,6 @@
 -- Ports of the network card: bytes per second, and packets since the device started.
 -- Columns by name, so that unknown ones are ignored and absent ones are NULL. A value of the wrong type is NULL too.
--- Variables: db_NIC, stub_db.
+-- Variables: sqlite_db.
 -- Depends on capture_of, sound_ns.
 CREATE OR REPLACE TEMP VIEW src_NIC AS
 SELECT
@@ -15,7 +15,7 @@ SELECT
     TRY_CAST("txDropped" AS DOUBLE) AS tx_dropped_packets,
     TRY_CAST("funcId" AS BIGINT) AS port
 FROM (
-    FROM sqlite_scan(getvariable('stub_db'), 'NIC')
+    FROM stub_ascend_db.NIC
     UNION ALL BY NAME
-    FROM sqlite_scan(getvariable('db_NIC'), 'NIC')
+    FROM sqlite_scan(getvariable('sqlite_db'), 'NIC')
 );

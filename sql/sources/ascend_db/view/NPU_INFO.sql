@@ -1,6 +1,6 @@
 -- Chips.
 -- Columns by name, so that unknown ones are ignored and absent ones are NULL. A value of the wrong type is NULL too.
--- Variables: db_NPU_INFO, stub_db.
+-- Variables: sqlite_db.
 -- Depends on capture_of, sound_text.
 CREATE OR REPLACE TEMP VIEW src_NPU_INFO AS
 SELECT
@@ -8,7 +8,7 @@ SELECT
     TRY_CAST("id" AS BIGINT) AS id,
     sound_text("name") AS name
 FROM (
-    FROM sqlite_scan(getvariable('stub_db'), 'NPU_INFO')
+    FROM stub_ascend_db.NPU_INFO
     UNION ALL BY NAME
-    FROM sqlite_scan(getvariable('db_NPU_INFO'), 'NPU_INFO')
+    FROM sqlite_scan(getvariable('sqlite_db'), 'NPU_INFO')
 );

@@ -1,6 +1,6 @@
 -- Memory of the process and of the device.
 -- Columns by name, so that unknown ones are ignored and absent ones are NULL. A value of the wrong type is NULL too.
--- Variables: db_NPU_MEM, stub_db.
+-- Variables: sqlite_db.
 -- Depends on capture_of, sound_ns, sound_size.
 CREATE OR REPLACE TEMP VIEW src_NPU_MEM AS
 SELECT
@@ -11,7 +11,7 @@ SELECT
     sound_ns(TRY_CAST("timestampNs" AS BIGINT)) AS ts_ns,
     TRY_CAST("deviceId" AS INTEGER) AS device_id
 FROM (
-    FROM sqlite_scan(getvariable('stub_db'), 'NPU_MEM')
+    FROM stub_ascend_db.NPU_MEM
     UNION ALL BY NAME
-    FROM sqlite_scan(getvariable('db_NPU_MEM'), 'NPU_MEM')
+    FROM sqlite_scan(getvariable('sqlite_db'), 'NPU_MEM')
 );

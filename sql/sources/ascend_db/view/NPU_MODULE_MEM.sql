@@ -1,6 +1,6 @@
 -- Memory reserved by CANN modules.
 -- Columns by name, so that unknown ones are ignored and absent ones are NULL. A value of the wrong type is NULL too.
--- Variables: db_NPU_MODULE_MEM, stub_db.
+-- Variables: sqlite_db.
 -- Depends on capture_of, sound_ns, sound_size.
 CREATE OR REPLACE TEMP VIEW src_NPU_MODULE_MEM AS
 SELECT
@@ -10,7 +10,7 @@ SELECT
     sound_size(TRY_CAST("totalReserved" AS BIGINT)) AS reserved_bytes,
     TRY_CAST("deviceId" AS INTEGER) AS device_id
 FROM (
-    FROM sqlite_scan(getvariable('stub_db'), 'NPU_MODULE_MEM')
+    FROM stub_ascend_db.NPU_MODULE_MEM
     UNION ALL BY NAME
-    FROM sqlite_scan(getvariable('db_NPU_MODULE_MEM'), 'NPU_MODULE_MEM')
+    FROM sqlite_scan(getvariable('sqlite_db'), 'NPU_MODULE_MEM')
 );

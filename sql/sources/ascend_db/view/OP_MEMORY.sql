@@ -1,6 +1,6 @@
 -- One row per allocation.
 -- Columns by name, so that unknown ones are ignored and absent ones are NULL. A value of the wrong type is NULL too.
--- Variables: db_OP_MEMORY, stub_db.
+-- Variables: sqlite_db.
 -- Depends on capture_of, sound_ns, sound_size.
 CREATE OR REPLACE TEMP VIEW src_OP_MEMORY AS
 SELECT
@@ -12,7 +12,7 @@ SELECT
     sound_ns(TRY_CAST("duration" AS BIGINT)) AS duration_ns,
     TRY_CAST("deviceId" AS INTEGER) AS device_id
 FROM (
-    FROM sqlite_scan(getvariable('stub_db'), 'OP_MEMORY')
+    FROM stub_ascend_db.OP_MEMORY
     UNION ALL BY NAME
-    FROM sqlite_scan(getvariable('db_OP_MEMORY'), 'OP_MEMORY')
+    FROM sqlite_scan(getvariable('sqlite_db'), 'OP_MEMORY')
 );

@@ -1,6 +1,6 @@
 -- Bandwidth of PCIe, bytes per second: posted requests, such as writes, and others.
 -- Columns by name, so that unknown ones are ignored and absent ones are NULL. A value of the wrong type is NULL too.
--- Variables: db_PCIE, stub_db.
+-- Variables: sqlite_db.
 -- Depends on capture_of, sound_ns.
 CREATE OR REPLACE TEMP VIEW src_PCIE AS
 SELECT
@@ -12,7 +12,7 @@ SELECT
     TRY_CAST("rxPostAvg" AS DOUBLE) AS rx_post_bytes_per_s,
     TRY_CAST("rxNonpostAvg" AS DOUBLE) AS rx_nonpost_bytes_per_s
 FROM (
-    FROM sqlite_scan(getvariable('stub_db'), 'PCIE')
+    FROM stub_ascend_db.PCIE
     UNION ALL BY NAME
-    FROM sqlite_scan(getvariable('db_PCIE'), 'PCIE')
+    FROM sqlite_scan(getvariable('sqlite_db'), 'PCIE')
 );

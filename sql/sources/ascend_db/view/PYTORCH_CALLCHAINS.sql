@@ -1,6 +1,6 @@
 -- Call stacks.
 -- Columns by name, so that unknown ones are ignored and absent ones are NULL. A value of the wrong type is NULL too.
--- Variables: db_PYTORCH_CALLCHAINS, stub_db.
+-- Variables: sqlite_db.
 -- Depends on capture_of.
 CREATE OR REPLACE TEMP VIEW src_PYTORCH_CALLCHAINS AS
 SELECT
@@ -9,7 +9,7 @@ SELECT
     TRY_CAST("stack" AS BIGINT) AS stack,
     TRY_CAST("stackDepth" AS INTEGER) AS depth
 FROM (
-    FROM sqlite_scan(getvariable('stub_db'), 'PYTORCH_CALLCHAINS')
+    FROM stub_ascend_db.PYTORCH_CALLCHAINS
     UNION ALL BY NAME
-    FROM sqlite_scan(getvariable('db_PYTORCH_CALLCHAINS'), 'PYTORCH_CALLCHAINS')
+    FROM sqlite_scan(getvariable('sqlite_db'), 'PYTORCH_CALLCHAINS')
 );

@@ -1,6 +1,6 @@
 -- Ports for RDMA over Ethernet: bytes per second, and packets since the device started.
 -- Columns by name, so that unknown ones are ignored and absent ones are NULL. A value of the wrong type is NULL too.
--- Variables: db_ROCE, stub_db.
+-- Variables: sqlite_db.
 -- Depends on capture_of, sound_ns.
 CREATE OR REPLACE TEMP VIEW src_ROCE AS
 SELECT
@@ -15,7 +15,7 @@ SELECT
     TRY_CAST("txDropped" AS DOUBLE) AS tx_dropped_packets,
     TRY_CAST("funcId" AS BIGINT) AS port
 FROM (
-    FROM sqlite_scan(getvariable('stub_db'), 'ROCE')
+    FROM stub_ascend_db.ROCE
     UNION ALL BY NAME
-    FROM sqlite_scan(getvariable('db_ROCE'), 'ROCE')
+    FROM sqlite_scan(getvariable('sqlite_db'), 'ROCE')
 );

@@ -1,6 +1,6 @@
 -- The profiler session; the end is missing if the session was not stopped cleanly.
 -- Columns by name, so that unknown ones are ignored and absent ones are NULL. A value of the wrong type is NULL too.
--- Variables: db_SESSION_TIME_INFO, stub_db.
+-- Variables: sqlite_db.
 -- Depends on capture_of, sound_ns.
 CREATE OR REPLACE TEMP VIEW src_SESSION_TIME_INFO AS
 SELECT
@@ -8,7 +8,7 @@ SELECT
     sound_ns(TRY_CAST("startTimeNs" AS BIGINT)) AS start_ns,
     sound_ns(TRY_CAST("endTimeNs" AS BIGINT)) AS end_ns
 FROM (
-    FROM sqlite_scan(getvariable('stub_db'), 'SESSION_TIME_INFO')
+    FROM stub_ascend_db.SESSION_TIME_INFO
     UNION ALL BY NAME
-    FROM sqlite_scan(getvariable('db_SESSION_TIME_INFO'), 'SESSION_TIME_INFO')
+    FROM sqlite_scan(getvariable('sqlite_db'), 'SESSION_TIME_INFO')
 );

@@ -1,6 +1,6 @@
 -- Host ranges of the profiler steps.
 -- Columns by name, so that unknown ones are ignored and absent ones are NULL. A value of the wrong type is NULL too.
--- Variables: db_STEP_TIME, stub_db.
+-- Variables: sqlite_db.
 -- Depends on capture_of, sound_ns.
 CREATE OR REPLACE TEMP VIEW src_STEP_TIME AS
 SELECT
@@ -9,7 +9,7 @@ SELECT
     sound_ns(TRY_CAST("startNs" AS BIGINT)) AS start_ns,
     sound_ns(TRY_CAST("endNs" AS BIGINT)) AS end_ns
 FROM (
-    FROM sqlite_scan(getvariable('stub_db'), 'STEP_TIME')
+    FROM stub_ascend_db.STEP_TIME
     UNION ALL BY NAME
-    FROM sqlite_scan(getvariable('db_STEP_TIME'), 'STEP_TIME')
+    FROM sqlite_scan(getvariable('sqlite_db'), 'STEP_TIME')
 );

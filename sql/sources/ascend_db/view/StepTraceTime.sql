@@ -1,6 +1,6 @@
 -- analysis.db: step times in microseconds (the documentation says milliseconds).
 -- Columns by name, so that unknown ones are ignored and absent ones are NULL. A value of the wrong type is NULL too.
--- Variables: db_StepTraceTime, stub_db.
+-- Variables: sqlite_db.
 -- Depends on capture_of, sound_size, sound_text.
 CREATE OR REPLACE TEMP VIEW src_StepTraceTime AS
 SELECT
@@ -16,7 +16,7 @@ SELECT
     sound_size(TRY_CAST(round(TRY_CAST("bubble" AS DOUBLE) * 1000) AS BIGINT)) AS bubble_ns,
     sound_size(TRY_CAST(round(TRY_CAST("preparing" AS DOUBLE) * 1000) AS BIGINT)) AS preparing_ns
 FROM (
-    FROM sqlite_scan(getvariable('stub_db'), 'StepTraceTime')
+    FROM stub_ascend_db.StepTraceTime
     UNION ALL BY NAME
-    FROM sqlite_scan(getvariable('db_StepTraceTime'), 'StepTraceTime')
+    FROM sqlite_scan(getvariable('sqlite_db'), 'StepTraceTime')
 );

@@ -1,6 +1,6 @@
 -- Every device task. connectionId 4294967295 is "none".
 -- Columns by name, so that unknown ones are ignored and absent ones are NULL. A value of the wrong type is NULL too.
--- Variables: db_TASK, stub_db.
+-- Variables: sqlite_db.
 -- Depends on capture_of, sound_ns.
 CREATE OR REPLACE TEMP VIEW src_TASK AS
 SELECT
@@ -13,7 +13,7 @@ SELECT
     TRY_CAST("taskType" AS BIGINT) AS task_type,
     TRY_CAST("streamId" AS BIGINT) AS stream
 FROM (
-    FROM sqlite_scan(getvariable('stub_db'), 'TASK')
+    FROM stub_ascend_db.TASK
     UNION ALL BY NAME
-    FROM sqlite_scan(getvariable('db_TASK'), 'TASK')
+    FROM sqlite_scan(getvariable('sqlite_db'), 'TASK')
 );

@@ -1,6 +1,6 @@
 -- Replayed graphs as a whole, which is how nsys records them by default.
 -- Columns by name, so that unknown ones are ignored and absent ones are NULL. A value of the wrong type is NULL too.
--- Variables: db_CUPTI_ACTIVITY_KIND_GRAPH_TRACE, nsys_epoch_ns, stub_db.
+-- Variables: sqlite_db, nsys_epoch_ns.
 -- Depends on nsys_pid, sound_ns.
 CREATE OR REPLACE TEMP VIEW src_CUPTI_ACTIVITY_KIND_GRAPH_TRACE AS
 SELECT
@@ -11,7 +11,7 @@ SELECT
     TRY_CAST("streamId" AS BIGINT) AS stream,
     TRY_CAST("correlationId" AS BIGINT) AS correlation
 FROM (
-    FROM sqlite_scan(getvariable('stub_db'), 'CUPTI_ACTIVITY_KIND_GRAPH_TRACE')
+    FROM stub_nsys.CUPTI_ACTIVITY_KIND_GRAPH_TRACE
     UNION ALL BY NAME
-    FROM sqlite_scan(getvariable('db_CUPTI_ACTIVITY_KIND_GRAPH_TRACE'), 'CUPTI_ACTIVITY_KIND_GRAPH_TRACE')
+    FROM sqlite_scan(getvariable('sqlite_db'), 'CUPTI_ACTIVITY_KIND_GRAPH_TRACE')
 );

@@ -1,6 +1,6 @@
 -- Kernels, including those of replayed graphs if graphs were traced node by node. Names are text ids.
 -- Columns by name, so that unknown ones are ignored and absent ones are NULL. A value of the wrong type is NULL too.
--- Variables: db_CUPTI_ACTIVITY_KIND_KERNEL, nsys_epoch_ns, stub_db.
+-- Variables: sqlite_db, nsys_epoch_ns.
 -- Depends on nsys_pid, sound_ns.
 CREATE OR REPLACE TEMP VIEW src_CUPTI_ACTIVITY_KIND_KERNEL AS
 SELECT
@@ -12,7 +12,7 @@ SELECT
     TRY_CAST("correlationId" AS BIGINT) AS correlation,
     coalesce(nullif(TRY_CAST("demangledName" AS BIGINT), 0), TRY_CAST("shortName" AS BIGINT)) AS name
 FROM (
-    FROM sqlite_scan(getvariable('stub_db'), 'CUPTI_ACTIVITY_KIND_KERNEL')
+    FROM stub_nsys.CUPTI_ACTIVITY_KIND_KERNEL
     UNION ALL BY NAME
-    FROM sqlite_scan(getvariable('db_CUPTI_ACTIVITY_KIND_KERNEL'), 'CUPTI_ACTIVITY_KIND_KERNEL')
+    FROM sqlite_scan(getvariable('sqlite_db'), 'CUPTI_ACTIVITY_KIND_KERNEL')
 );

@@ -1,6 +1,6 @@
 -- Copies. copyKind is CUPTI's.
 -- Columns by name, so that unknown ones are ignored and absent ones are NULL. A value of the wrong type is NULL too.
--- Variables: db_CUPTI_ACTIVITY_KIND_MEMCPY, nsys_epoch_ns, stub_db.
+-- Variables: sqlite_db, nsys_epoch_ns.
 -- Depends on nsys_pid, sound_ns, sound_size.
 CREATE OR REPLACE TEMP VIEW src_CUPTI_ACTIVITY_KIND_MEMCPY AS
 SELECT
@@ -13,7 +13,7 @@ SELECT
     sound_size(TRY_CAST("bytes" AS BIGINT)) AS bytes,
     TRY_CAST("copyKind" AS INTEGER) AS copy_kind
 FROM (
-    FROM sqlite_scan(getvariable('stub_db'), 'CUPTI_ACTIVITY_KIND_MEMCPY')
+    FROM stub_nsys.CUPTI_ACTIVITY_KIND_MEMCPY
     UNION ALL BY NAME
-    FROM sqlite_scan(getvariable('db_CUPTI_ACTIVITY_KIND_MEMCPY'), 'CUPTI_ACTIVITY_KIND_MEMCPY')
+    FROM sqlite_scan(getvariable('sqlite_db'), 'CUPTI_ACTIVITY_KIND_MEMCPY')
 );

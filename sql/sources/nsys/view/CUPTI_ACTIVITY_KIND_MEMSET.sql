@@ -1,6 +1,6 @@
 -- Memory sets.
 -- Columns by name, so that unknown ones are ignored and absent ones are NULL. A value of the wrong type is NULL too.
--- Variables: db_CUPTI_ACTIVITY_KIND_MEMSET, nsys_epoch_ns, stub_db.
+-- Variables: sqlite_db, nsys_epoch_ns.
 -- Depends on nsys_pid, sound_ns, sound_size.
 CREATE OR REPLACE TEMP VIEW src_CUPTI_ACTIVITY_KIND_MEMSET AS
 SELECT
@@ -12,7 +12,7 @@ SELECT
     TRY_CAST("correlationId" AS BIGINT) AS correlation,
     sound_size(TRY_CAST("bytes" AS BIGINT)) AS bytes
 FROM (
-    FROM sqlite_scan(getvariable('stub_db'), 'CUPTI_ACTIVITY_KIND_MEMSET')
+    FROM stub_nsys.CUPTI_ACTIVITY_KIND_MEMSET
     UNION ALL BY NAME
-    FROM sqlite_scan(getvariable('db_CUPTI_ACTIVITY_KIND_MEMSET'), 'CUPTI_ACTIVITY_KIND_MEMSET')
+    FROM sqlite_scan(getvariable('sqlite_db'), 'CUPTI_ACTIVITY_KIND_MEMSET')
 );

@@ -1,6 +1,6 @@
 -- Calls of CUDA's runtime and driver on the host.
 -- Columns by name, so that unknown ones are ignored and absent ones are NULL. A value of the wrong type is NULL too.
--- Variables: db_CUPTI_ACTIVITY_KIND_RUNTIME, nsys_epoch_ns, stub_db.
+-- Variables: sqlite_db, nsys_epoch_ns.
 -- Depends on nsys_pid, sound_ns.
 CREATE OR REPLACE TEMP VIEW src_CUPTI_ACTIVITY_KIND_RUNTIME AS
 SELECT
@@ -11,7 +11,7 @@ SELECT
     TRY_CAST("correlationId" AS BIGINT) AS correlation,
     TRY_CAST("nameId" AS BIGINT) AS name
 FROM (
-    FROM sqlite_scan(getvariable('stub_db'), 'CUPTI_ACTIVITY_KIND_RUNTIME')
+    FROM stub_nsys.CUPTI_ACTIVITY_KIND_RUNTIME
     UNION ALL BY NAME
-    FROM sqlite_scan(getvariable('db_CUPTI_ACTIVITY_KIND_RUNTIME'), 'CUPTI_ACTIVITY_KIND_RUNTIME')
+    FROM sqlite_scan(getvariable('sqlite_db'), 'CUPTI_ACTIVITY_KIND_RUNTIME')
 );

@@ -1,7 +1,7 @@
 -- NVTX: marks (34), ranges of a thread (59) and of a process (60), names of domains (75), and more. A text is stored here, or by its id. So is
 -- the data attached to the event, if nsys export wrote it (--include-json).
 -- Columns by name, so that unknown ones are ignored and absent ones are NULL. A value of the wrong type is NULL too.
--- Variables: db_NVTX_EVENTS, nsys_epoch_ns, stub_db.
+-- Variables: sqlite_db, nsys_epoch_ns.
 -- Depends on nsys_pid, sound_ns, sound_text.
 CREATE OR REPLACE TEMP VIEW src_NVTX_EVENTS AS
 SELECT
@@ -16,7 +16,7 @@ SELECT
     sound_text("jsonText") AS json,
     TRY_CAST("jsonTextId" AS BIGINT) AS json_id
 FROM (
-    FROM sqlite_scan(getvariable('stub_db'), 'NVTX_EVENTS')
+    FROM stub_nsys.NVTX_EVENTS
     UNION ALL BY NAME
-    FROM sqlite_scan(getvariable('db_NVTX_EVENTS'), 'NVTX_EVENTS')
+    FROM sqlite_scan(getvariable('sqlite_db'), 'NVTX_EVENTS')
 );

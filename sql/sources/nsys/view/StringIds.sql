@@ -1,6 +1,6 @@
 -- Texts by id.
 -- Columns by name, so that unknown ones are ignored and absent ones are NULL. A value of the wrong type is NULL too.
--- Variables: db_StringIds, stub_db.
+-- Variables: sqlite_db.
 -- Depends on sound_text.
 CREATE OR REPLACE TEMP VIEW src_StringIds AS
 SELECT
@@ -8,7 +8,7 @@ SELECT
     sound_text("value") AS value,
     "value" IS NOT NULL AND sound_text("value") IS NULL AS undecodable
 FROM (
-    FROM sqlite_scan(getvariable('stub_db'), 'StringIds')
+    FROM stub_nsys.StringIds
     UNION ALL BY NAME
-    FROM sqlite_scan(getvariable('db_StringIds'), 'StringIds')
+    FROM sqlite_scan(getvariable('sqlite_db'), 'StringIds')
 );
