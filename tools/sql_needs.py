@@ -149,7 +149,24 @@ def _of_select(query: exp.Select, known: Mapping[str, Needs]) -> Needs:
         return NOTHING
     if group is not None and group.args.get("all") and all(_aggregates(item, query) for item in query.expressions):
         return NOTHING
-    return _joined(_of_source(source.this, known), query, known)
+    where = query.args.get("where")
+    filters = [_of_filter(part, known) for part in _conjuncts(where.this)] if where is not None else []
+    return _any_empty([_joined(_of_source(source.this, known), query, known), *filters])
+
+
+def _conjuncts(condition: exp.Expr) -> list[exp.Expr]:
+    """The conditions that must all hold."""
+    if isinstance(condition, exp.Paren):
+        return _conjuncts(condition.this)
+    return [*_conjuncts(condition.left), *_conjuncts(condition.right)] if isinstance(condition, exp.And) else [condition]
+
+
+def _of_filter(condition: exp.Expr, known: Mapping[str, Needs]) -> Needs:
+    """The needs of a row for which a condition holds: ``x IN (query)`` or ``EXISTS (query)``."""
+    query = condition.args.get("query") if isinstance(condition, exp.In) else None
+    if isinstance(condition, exp.Exists):
+        query = condition.this
+    return _of_query(query, known) if query is not None else NOTHING
 
 
 def _aggregates(item: exp.Expr, query: exp.Select) -> bool:

@@ -1,7 +1,7 @@
 -- The timelines that the account divides: one for each device of a capture, or the host if there is no device. Steps without marks may overlap,
 -- so each has its own track; `step` is NULL where steps are marked.
 -- Depends on capture, placed, step.
--- Nothing without capture + placed.
+-- Nothing without capture + placed, placed + step.
 CREATE OR REPLACE TEMP TABLE account_track AS
 WITH marked AS (
     SELECT DISTINCT capture FROM step WHERE start_ns IS NOT NULL

@@ -1,7 +1,7 @@
 -- The account by blocks, without exposed communication, whose pieces are the rows of r_exposed; and the texts of its rows, which each capture numbers
 -- by itself, in their order.
 -- Depends on account_label, account_row, account_start, account_track, account_window.
--- Nothing without account_row, account_track, account_window.
+-- Nothing without account_row, account_start, account_track, account_window.
 CREATE OR REPLACE TEMP TABLE account_used AS
 SELECT capture, label, row_number() OVER (PARTITION BY capture ORDER BY label) AS number
 FROM (

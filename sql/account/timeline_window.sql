@@ -1,7 +1,7 @@
 -- The stretches of r_timeline. A step is typical if its time, on the host where steps are marked, is the nearest to the median of its capture;
 -- so is a call of a phase among those of all steps. A phase lasts from its start on the host to its end there, or to the end of its last device task.
 -- Depends on account_track, account_window, capture, phase, placed, r_time.
--- Nothing without account_track, account_window, r_time.
+-- Nothing without account_track, account_window, capture, r_time.
 CREATE OR REPLACE TEMP TABLE timeline_window AS
 WITH slowest AS (
     SELECT capture, device_id, step, coalesce(step_ns, device_span_ns) AS ns FROM r_time

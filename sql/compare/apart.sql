@@ -1,7 +1,7 @@
 -- Metrics that both sides log but that are not compared, because verl changed their meaning between its releases. Gives their meaning on
 -- each side, and the possible releases of each side. If these ranges of releases overlap, the sides count as the same release.
 -- Depends on c_env, c_metric, c_metric_meaning, c_release.
--- Nothing without c_metric_meaning, c_release.
+-- Nothing without c_metric, c_metric_meaning, c_release.
 CREATE TABLE c_apart AS
 WITH span AS (
     SELECT side, min(low) AS low, max(high) AS high FROM c_release GROUP BY side

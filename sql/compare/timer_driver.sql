@@ -2,7 +2,7 @@
 -- drive it, over the steps that count and have all of them. `place` is the order of preference among the drivers of a timer. The longest
 -- response decides the number of decode steps, and the mean response how full they are; the busiest rank decides the passes over the batch.
 -- Depends on c_judged, c_metric_name.
--- Nothing without c_judged.
+-- Nothing without c_judged, c_metric_name.
 WITH driver(place, timer, first, second) AS (
     SELECT place, timer, first, second
     FROM (VALUES ('timing_s/gen'), ('timing_s/generate_sequences'), ('timing_s/generation_timing/max'), ('timing_s/generate_async'),

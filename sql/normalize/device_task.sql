@@ -2,7 +2,8 @@
 -- copies, the start of the framework operator is used. Text profiles report the step of each task themselves. In captures without a device,
 -- the outermost aten operators of each thread replace kernels from here up to coverage. They end up in host_compute.
 -- Depends on capture, stage_collective, stage_copy, stage_host_op, stage_kernel, step.
--- Nothing without stage_collective + stage_copy + stage_host_op + stage_kernel.
+-- Nothing without capture + stage_collective + stage_copy + stage_kernel, stage_collective + stage_copy + stage_host_op
+-- + stage_kernel.
 -- Runs after too_long.
 CREATE OR REPLACE TEMP TABLE device_task AS
 WITH task AS (

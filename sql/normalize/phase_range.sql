@@ -1,7 +1,7 @@
 -- Ranges that are phases. Of nested marks on one thread, only the outermost counts. Marks of the same name that overlap, for example on two
 -- tracks or threads, are merged into one range.
 -- Depends on capture, phase_vocabulary, stage_host_op, stage_phase, user_phase.
--- Nothing without phase_vocabulary + user_phase, stage_host_op + stage_phase + user_phase.
+-- Nothing without capture + user_phase, phase_vocabulary + user_phase, stage_host_op + stage_phase + user_phase.
 CREATE OR REPLACE TEMP TABLE phase_range AS
 WITH mark AS (
     SELECT m.capture, v.role, v.name, FALSE AS by_user, m.thread, m.start_ns, m.end_ns

@@ -2,7 +2,7 @@
 -- floating-point operations of matrix products and attention (kernel_work.sql), whose time follows these. Only of operators that go through all
 -- elements of their inputs: views and allocations do not, and the time of convolutions, sorting and the like follows no sum of their inputs.
 -- Depends on capture, host_op, tensor_shapes.
--- Nothing without host_op.
+-- Nothing without capture, host_op.
 CREATE OR REPLACE TEMP TABLE operator_work AS
 WITH tensor AS (
     SELECT captures, name, input_shapes, tensor_shapes(input_shapes) AS ins

@@ -4,7 +4,7 @@
 -- not chosen, does not count.
 -- Variables: steps.
 -- Depends on capture, collective, device_window, kernel, r_collective, r_kernel, r_operator, step.
--- Nothing without collective + kernel + r_kernel + r_operator.
+-- Nothing without capture + kernel + r_operator, collective + kernel + r_operator.
 INSERT INTO r_msprof BY NAME
 WITH k_own AS (
     SELECT capture, start_ns, end_ns, max(end_ns) OVER (PARTITION BY capture ORDER BY start_ns, end_ns ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS covered_ns

@@ -1,7 +1,6 @@
 -- Times by phase, for captures that have phases. Host ranges give the wall time; the rest of the step's host time is '(outside)'.
 -- Depends on collective, host_compute, kernel, phase, r_time, step.
--- Nothing without collective + host_compute + kernel + phase + step, collective + host_compute + kernel + r_time +
--- step.
+-- Nothing without phase.
 INSERT INTO r_phase
 WITH task AS (
     SELECT capture, device_id, step, phase, busy_ns AS compute_ns, CAST(0 AS BIGINT) AS comm_ns, CAST(0 AS BIGINT) AS exposed_ns, gap_ns, 1 AS kernels, 0 AS collectives

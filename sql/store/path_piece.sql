@@ -7,7 +7,7 @@
 -- A wait that ends otherwise, because a kernel hides the rest of it, stays on the path. Times are those of all clocks aligned; with `ahead_ns`
 -- added they are those of the capture.
 -- Depends on aligned, capture, clock, exposed, job_step, r_collective, r_window.
--- Nothing without capture, clock, job_step, r_window.
+-- Nothing without capture, clock, job_step, r_collective, r_window.
 CREATE OR REPLACE TEMP TABLE path_window AS
 WITH timed AS (
     SELECT j.job, j.rank, m.host, w.capture, w.device_id, w.step, c.reference, c.is_own, c.ahead_ns, w.from_ns - c.ahead_ns AS from_ns,

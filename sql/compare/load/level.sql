@@ -2,7 +2,7 @@
 -- start of the first step, else from the first sample. Levels more than a week from it are of another clock, or damaged: there is no place for them.
 -- Variables: run, side.
 -- Depends on c_capture, r_counter, r_level, r_memory, step.
--- Nothing without r_level.
+-- Nothing without c_capture, r_level.
 CREATE TABLE IF NOT EXISTS c_level (
     side VARCHAR NOT NULL,
     run INTEGER NOT NULL,

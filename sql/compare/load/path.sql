@@ -2,7 +2,7 @@
 -- rows if ranks were selected, or one that communicates was left out.
 -- Variables: ranks (empty: all), run, side.
 -- Depends on c_step, c_unmarked, r_collective, r_path.
--- Nothing without r_path.
+-- Nothing without c_step, r_path.
 CREATE TABLE IF NOT EXISTS c_path (
     side VARCHAR NOT NULL,
     run INTEGER NOT NULL,

@@ -2,7 +2,7 @@
 -- alone. Only the first of several steps that overlap between ranks begins late: the path leads through all of them (store/path_piece.sql).
 -- Variables: run, side.
 -- Depends on c_capture, c_step, r_collective, r_window.
--- Nothing without c_capture, c_step, r_window.
+-- Nothing without c_capture, c_step, r_collective, r_window.
 CREATE TABLE IF NOT EXISTS c_step_start (
     side VARCHAR NOT NULL,
     run INTEGER NOT NULL,

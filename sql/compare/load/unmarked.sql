@@ -2,7 +2,7 @@
 -- names as one step are not among them.
 -- Variables: run, side.
 -- Depends on capture, r_time, step.
--- Nothing without capture, step.
+-- Nothing without capture, r_time, step.
 CREATE TABLE IF NOT EXISTS c_unmarked (
     side VARCHAR NOT NULL,
     run INTEGER NOT NULL,

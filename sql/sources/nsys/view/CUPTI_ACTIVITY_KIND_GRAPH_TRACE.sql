@@ -1,6 +1,6 @@
 -- Replayed graphs as a whole, which is how nsys records them by default.
 -- Columns by name, so that unknown ones are ignored and absent ones are NULL. A value of the wrong type is NULL too.
--- Variables: sqlite_db, nsys_epoch_ns.
+-- Variables: nsys_epoch_ns, sqlite_db.
 -- Depends on nsys_pid, sound_ns.
 CREATE OR REPLACE TEMP VIEW src_CUPTI_ACTIVITY_KIND_GRAPH_TRACE AS
 SELECT

@@ -1,6 +1,6 @@
 -- Calls of CUDA's runtime and driver on the host.
 -- Columns by name, so that unknown ones are ignored and absent ones are NULL. A value of the wrong type is NULL too.
--- Variables: sqlite_db, nsys_epoch_ns.
+-- Variables: nsys_epoch_ns, sqlite_db.
 -- Depends on nsys_pid, sound_ns.
 CREATE OR REPLACE TEMP VIEW src_CUPTI_ACTIVITY_KIND_RUNTIME AS
 SELECT

@@ -1,7 +1,7 @@
 -- NVTX: marks (34), ranges of a thread (59) and of a process (60), names of domains (75), and more. A text is stored here, or by its id. So is
 -- the data attached to the event, if nsys export wrote it (--include-json).
 -- Columns by name, so that unknown ones are ignored and absent ones are NULL. A value of the wrong type is NULL too.
--- Variables: sqlite_db, nsys_epoch_ns.
+-- Variables: nsys_epoch_ns, sqlite_db.
 -- Depends on nsys_pid, sound_ns, sound_text.
 CREATE OR REPLACE TEMP VIEW src_NVTX_EVENTS AS
 SELECT
