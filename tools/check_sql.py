@@ -27,7 +27,7 @@ from tools.sql_facts import Facts, facts_of
 from tools.sql_needs import bodies_in, needs_of
 
 WIDTH = 120
-SKIPPED = ("compare", "compare/load", "normalize", "rollup", "account", "store")
+SKIPPED = ("compare", "compare/load", "sources/ascend_db", "sources/nsys", "normalize", "rollup", "account", "store")
 """The folders whose statements are not run where they cannot make rows (clause "Nothing without")."""
 
 MACROS = "sources/macro"
@@ -133,13 +133,13 @@ class Tree:
         return {name: line for name, line in needed.items() if name not in file.facts.sets}
 
     def needs(self, file: SqlFile) -> str:
-        """The clause "Nothing without": tables that the file needs rows of."""
-        if file.folder not in SKIPPED or file.header.is_run_by_name:
+        """The clause "Nothing without": tables, and a source's views of its input, that the file needs rows of."""
+        if file.folder not in SKIPPED or (file.header.is_run_by_name and not file.folder.startswith("sources/")):
             return ""
         sets = [
             tables
             for tables in needs_of(file.text, self._bodies)
-            if all(self.kinds.get(name) == "TABLE" for name in tables)
+            if all(self.kinds.get(name) == "TABLE" or name.startswith("src_") for name in tables)
         ]
         return ", ".join(sorted((" + ".join(sorted(tables)) for tables in sets), key=lambda text: ("+" in text, text)))
 

@@ -158,7 +158,9 @@ def _conjuncts(condition: exp.Expr) -> list[exp.Expr]:
     """The conditions that must all hold."""
     if isinstance(condition, exp.Paren):
         return _conjuncts(condition.this)
-    return [*_conjuncts(condition.left), *_conjuncts(condition.right)] if isinstance(condition, exp.And) else [condition]
+    return (
+        [*_conjuncts(condition.left), *_conjuncts(condition.right)] if isinstance(condition, exp.And) else [condition]
+    )
 
 
 def _of_filter(condition: exp.Expr, known: Mapping[str, Needs]) -> Needs:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import shutil
 import sqlite3
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from functools import cache
 from pathlib import Path
@@ -23,6 +23,7 @@ from rlcompare.errors import InputError, says_it_may_pass
 from rlcompare.model.run import Finding
 from rlcompare.sources.blocks import check_room
 from rlcompare.sources.content import DAMAGED, is_unfinished, journal_of, log_of, refuse_views
+from rlcompare.sql_order import filled
 
 MAGIC = b"SQLite format 3\x00"
 _LOG_HEADER = 32
@@ -128,30 +129,49 @@ def open_sqlite(path: Path) -> Iterator[sqlite3.Connection]:
 
 def bind(
     con: duckdb.DuckDBPyConnection, source: str, copy: Path, present: set[str], only: Sequence[str] | None = None
-) -> list[Failure]:
-    """Points every view at the database if it has the table and can be opened, else at the empty table alone.
+) -> tuple[list[Failure], resources.EmptyTables]:
+    """Points every view at the database if the table has rows and can be opened there, else at our empty table.
 
     Args:
         source: the folder below ``sql/sources``.
         copy: the result of ``readable_copy``.
         present: the tables in the copy.
         only: the tables whose views are needed; None: all.
+
+    Returns:
+        The tables that cannot be read, and the views that have no rows.
     """
     _make_empty_tables(con, source)
     con.execute(f"SET VARIABLE sqlite_db = {quoted(copy.absolute())}")
-    failures = []
-    for view in resources.sql_names(f"sources/{source}/view"):
-        table = view.rsplit("/", 1)[1]
+    views = {view.rsplit("/", 1)[1]: view for view in resources.sql_names(f"sources/{source}/view")}
+    needed = set(views if only is None else only) & present
+    with_rows = _with_rows(copy, needed)
+    failures, empty = [], set()
+    for table, view in views.items():
         if only is not None and table not in only:
             continue
-        if table in present:
+        if table in with_rows:
             try:
                 con.execute(resources.sql(view))
                 continue
             except UNREADABLE as error:
                 failures.append((table, first_line(error)))
         con.execute(_without_database(view, source, table))
-    return failures
+        empty.add(f"src_{table}")
+    return failures, resources.EmptyTables(empty)
+
+
+def _with_rows(copy: Path, tables: Iterable[str]) -> set[str]:
+    """Those of our tables that have rows, as far as this can be read."""
+    found = set()
+    with open_sqlite(copy) as con:
+        for table in tables:
+            try:
+                has_rows = con.execute(f'SELECT 1 FROM "{table}" LIMIT 1').fetchone() is not None  # noqa: S608
+            except DAMAGED:
+                has_rows = True
+            found |= {table} if has_rows else set()
+    return found
 
 
 def _make_empty_tables(con: duckdb.DuckDBPyConnection, source: str) -> None:
@@ -183,11 +203,14 @@ def stand_in(source: str, scratch: Path) -> Path:
     return stub
 
 
-def fetch(con: duckdb.DuckDBPyConnection, name: str) -> list[tuple[Any, ...]]:
+def fetch(con: duckdb.DuckDBPyConnection, name: str, with_rows: set[str] | None = None) -> list[tuple[Any, ...]]:
     """The rows of one of our SQL files.
 
     A value whose type differs from its column's stops the scanner. Then the same statement reads everything as text,
     and the views' casts turn only the wrong value into NULL.
+
+    Args:
+        with_rows: the tables that got rows are added.
     """
     rows: list[tuple[Any, ...]] = []
     for statement in con.extract_statements(resources.sql(name)):
@@ -199,28 +222,43 @@ def fetch(con: duckdb.DuckDBPyConnection, name: str) -> list[tuple[Any, ...]]:
                 rows = db.run(con, statement)
             finally:
                 con.execute("SET sqlite_all_varchar = false")
+        if with_rows is not None and rows and rows[0][0] != 0:  # a statement that fills a table returns their number
+            with_rows.update(*filled(statement.query))
     return rows
 
 
-def attempt(con: duckdb.DuckDBPyConnection, name: str) -> Failure | None:
-    """Runs one of our SQL files; returns its name and the reason if it fails.
+def attempt(con: duckdb.DuckDBPyConnection, name: str, empty: resources.EmptyTables) -> Failure | None:
+    """Runs one of our SQL files, its queries only if they may make rows; returns its name and the reason if it fails.
 
     Raises:
         duckdb.Error: the cause is not the database's content: interrupted, or out of memory.
     """
+    if empty.skips(name):
+        db.run_without_rows(con, resources.sql(name))
+        empty.ran(name, ())
+        return None
     failures: list[Failure] = []
-    fetch_or_note(con, name, failures)
-    return failures[0] if failures else None
+    with_rows: set[str] = set()
+    fetch_or_note(con, name, failures, with_rows)
+    if failures:
+        return failures[0]
+    empty.ran(name, with_rows)
+    return None
 
 
-def fetch_or_note(con: duckdb.DuckDBPyConnection, name: str, failures: list[Failure]) -> list[tuple[Any, ...]]:
+def fetch_or_note(
+    con: duckdb.DuckDBPyConnection, name: str, failures: list[Failure], with_rows: set[str] | None = None
+) -> list[tuple[Any, ...]]:
     """The rows of one of our SQL files; if it fails, none, and its name and the reason are added to ``failures``.
+
+    Args:
+        with_rows: as for ``fetch``.
 
     Raises:
         duckdb.Error: as for ``attempt``.
     """
     try:
-        return fetch(con, name)
+        return fetch(con, name, with_rows)
     except NOT_THE_INPUT:
         raise
     except UNREADABLE as error:

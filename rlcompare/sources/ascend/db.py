@@ -51,6 +51,7 @@ QUERIED = ("PYTORCH_API", "TASK_PMU_INFO")
 unused rows would take longer than reading them. For tables that are used whole, the scanner is twice as fast."""
 
 ANALYSIS_TABLES = ("StepTraceTime", "CommAnalyzerMatrix")
+_OF_ANALYSIS = ("sources/ascend_db/analysis_step", "sources/ascend_db/analysis_link")
 _VIEWS = {view.rsplit("/", 1)[1] for view in resources.sql_names("sources/ascend_db/view")}
 TABLES = tuple(sorted((_VIEWS | set(QUERIED)) - set(ANALYSIS_TABLES)))
 """The tables of a profile's own database."""
@@ -67,11 +68,11 @@ def fill(con: duckdb.DuckDBPyConnection, capture: CaptureInput, capture_id: int,
         copy = readable_copy(capture.files["db"], Path(scratch))
         present = tables_of(capture.files["db"], copy)
         _choose(con, [capture_id], merged=False)
-        failures = bind(con, SOURCE, copy, present, TABLES)
+        failures, empty = bind(con, SOURCE, copy, present, TABLES)
         groups = capture.metadata or _groups_in_database(con, failures).get(capture_id, {})
         load_groups(con, {capture_id: groups})
         with _queried(con, copy, present, Path(scratch)):
-            _read(con, capture, capture_id, copy, failures, report)
+            _read(con, capture, capture_id, copy, failures, empty, report)
         con.execute(resources.sql("sources/ascend_db/clear"))
         read_analysis(con, capture, capture_id, report, Path(scratch))
 
@@ -128,13 +129,13 @@ def _read_merged(
     copy = scratch / "merged.db"
     _choose(con, list(captures), merged=True)
     present = {table for table, _ in layout}
-    _expect_none(bind(con, SOURCE, copy, present, TABLES))
-    failures: list[Failure] = []
+    failures, empty = bind(con, SOURCE, copy, present, TABLES)
+    _expect_none(failures)
     listed = {} if all(capture.metadata for capture in captures.values()) else _groups_in_database(con, failures)
     load_groups(con, {number: capture.metadata or listed.get(number, {}) for number, capture in captures.items()})
     with _queried(con, copy, present, scratch):
         for name in resources.sql_order("sources/ascend_db"):
-            _expect_none(_run(con, name))
+            _expect_none(_run(con, name, empty))
         if has_undecodable(con, "text_by_id"):
             raise UnicodeError
         _insert_environment(con, failures)
@@ -173,8 +174,10 @@ def _read_analyses(
         numbers = merge(databases, layout, merged, keep_events=True)
         _choose(con, numbers, merged=True)
         present = {table for table, _ in layout}
-        _expect_none(bind(con, SOURCE, merged, present, ANALYSIS_TABLES))
-        _expect_none(_run(con, "sources/ascend_db/analysis"))
+        failures, empty = bind(con, SOURCE, merged, present, ANALYSIS_TABLES)
+        _expect_none(failures)
+        for name in _OF_ANALYSIS:
+            _expect_none(_run(con, name, empty))
         for number in numbers:
             del paths[number]
     for number in paths:
@@ -192,8 +195,10 @@ def read_analysis(
     try:
         copy = readable_copy(path, scratch)
         _choose(con, [capture_id], merged=False)
-        lost = bind(con, SOURCE, copy, tables_of(path, copy), ANALYSIS_TABLES)
-        db.run(con, resources.sql("sources/ascend_db/analysis"))
+        lost, empty = bind(con, SOURCE, copy, tables_of(path, copy), ANALYSIS_TABLES)
+        for name in _OF_ANALYSIS:
+            if not empty.skips(name):
+                db.run(con, resources.sql(name))
         if lost:
             report(damaged(path, lost, capture_id))
     except db.NOT_THE_INPUT:
@@ -221,15 +226,16 @@ def _read(
     capture_id: int,
     copy: Path,
     failures: list[Failure],
+    empty: resources.EmptyTables,
     report: Report,
 ) -> None:
     path = capture.files["db"]
     for name in resources.sql_order("sources/ascend_db"):
-        failed = _run(con, name)
+        failed = _run(con, name, empty)
         if name == "sources/ascend_db/text" and (failed or has_undecodable(con, "text_by_id")):
             failed = [failure] if (failure := _decode_texts(con, report, path, copy, capture_id)) else []
         if name == "sources/ascend_db/text" and not failed and _has_much_text(con):
-            _run(con, "sources/ascend_db/short_text")
+            _run(con, "sources/ascend_db/short_text", empty)
         failures += failed
     _insert_environment(con, failures)
     found = fetch_or_note(con, "sources/ascend_db/findings", failures)
@@ -239,14 +245,14 @@ def _read(
         report(Finding(severity, key, f"{path.name}: {message}", capture_id))
 
 
-def _run(con: duckdb.DuckDBPyConnection, name: str) -> list[Failure]:
+def _run(con: duckdb.DuckDBPyConnection, name: str, empty: resources.EmptyTables) -> list[Failure]:
     """Runs one of our SQL files; returns its failure, if any."""
     if name not in AS_TEXT:
-        failure = attempt(con, name)
+        failure = attempt(con, name, empty)
     else:
         con.execute("SET sqlite_all_varchar = true")
         try:
-            failure = attempt(con, name)
+            failure = attempt(con, name, empty)
         finally:
             con.execute("SET sqlite_all_varchar = false")
     return [failure] if failure else []

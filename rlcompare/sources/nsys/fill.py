@@ -57,9 +57,9 @@ def fill(
         con.execute("SET VARIABLE nsys_epoch_ns = CAST(0 AS BIGINT)")
         for name in ("torch_trace/trace_values", "nsys/values"):
             con.execute(resources.sql(f"sources/{name}"))
-        failures = bind(con, SOURCE, copy, present)
+        failures, empty = bind(con, SOURCE, copy, present)
         for name in resources.sql_order("sources/nsys"):
-            failure = attempt(con, name)
+            failure = attempt(con, name, empty)
             if name == "sources/nsys/text" and (failure or has_undecodable(con, "nsys_text")):
                 failure = _decode_texts(con, path, copy, capture_id, report)
             failures += [failure] if failure else []

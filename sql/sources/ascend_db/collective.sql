@@ -4,6 +4,7 @@
 -- over RDMA, too: a task only posts the transfer, and a Notify_Wait lasts as long as it.
 -- Depends on collective_task, communication_group, communication_op, db_capture, dtype_bytes, host_op_by_connection,
 -- is_posted, launch, sound_size, src_ENUM_HCCL_DATA_TYPE, task, text_by_id.
+-- Nothing without communication_op.
 INSERT INTO stage_collective
 WITH device AS (
     SELECT capture, connection_id, min(device_id) AS device_id FROM task SEMI JOIN communication_op USING (capture, connection_id) GROUP BY ALL

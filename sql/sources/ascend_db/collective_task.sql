@@ -1,5 +1,6 @@
 -- Tasks of collectives.
 -- Depends on src_COMMUNICATION_TASK_INFO, src_ENUM_HCCL_LINK_TYPE, src_ENUM_HCCL_TRANSPORT_TYPE, task, text_by_id.
+-- Nothing without src_COMMUNICATION_TASK_INFO, task.
 -- Runs after forget_framework.
 INSERT INTO collective_task
 SELECT c.capture, c.op_id, n.value, c.plane, t.start_ns, t.end_ns, c.size_bytes, c.src_rank, c.dst_rank, tr.name, li.name

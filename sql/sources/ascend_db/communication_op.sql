@@ -2,6 +2,7 @@
 -- first task and end with their last, as all others do. What was launched before the profile began was never described.
 -- Variables: captures.
 -- Depends on collective_task, is_span, src_COMMUNICATION_OP, src_COMMUNICATION_TASK_INFO, task.
+-- Nothing without collective_task + src_COMMUNICATION_OP.
 CREATE OR REPLACE TEMP TABLE communication_op AS
 SELECT *, FALSE AS is_lost FROM src_COMMUNICATION_OP WHERE is_span(start_ns, end_ns);
 CREATE OR REPLACE TEMP TABLE lost_collective AS

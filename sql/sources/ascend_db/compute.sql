@@ -2,6 +2,7 @@
 -- blockDim became a text id.
 -- Variables: schema_minor.
 -- Depends on src_COMPUTE_TASK_INFO.
+-- Nothing without src_COMPUTE_TASK_INFO.
 -- Runs after forget_framework.
 CREATE OR REPLACE TEMP TABLE compute AS
 SELECT capture, task_id, coalesce(block_num, CASE WHEN getvariable('schema_minor') < 2 THEN block_dim END) AS block_num,

@@ -1,6 +1,7 @@
 -- Texts of each combination of ids. A step repeats a few hundred combinations, so texts are looked up once per combination and not once per
 -- task. Those of shapes, types and formats are picked out first: each join would else hold all texts.
 -- Depends on compute, text_by_id.
+-- Nothing without compute.
 CREATE OR REPLACE TEMP TABLE compute_text AS
 WITH combination AS MATERIALIZED (
     SELECT DISTINCT capture, name, op_type, core_type, input_shapes, input_dtypes, input_formats, output_shapes, output_dtypes, output_formats FROM compute

@@ -2,6 +2,7 @@
 -- node-level launch; the call into CANN on its connection launched it.
 -- Depends on host_api, host_op_by_connection, launch, src_COMMUNICATION_OP, src_COMMUNICATION_TASK_INFO,
 -- src_ENUM_MEMCPY_OPERATION, src_MEMCPY_INFO, task.
+-- Nothing without task.
 INSERT INTO stage_copy
 WITH moved AS MATERIALIZED (   -- first, because most of these tasks belong to a collective
     SELECT t.* FROM task AS t

@@ -2,6 +2,7 @@
 -- The sources are read as text (sqlite_all_varchar), because NUMERIC time stamps would arrive as DOUBLE.
 -- Variables: from_ns, holes, until_ns.
 -- Depends on in_window, src_AICORE_FREQ, src_HBM, src_LLC, text_by_id.
+-- Nothing without src_AICORE_FREQ + src_HBM + src_LLC.
 INSERT INTO counter
 SELECT capture, device_id, 'aicore_freq_mhz', ts_ns, mhz FROM src_AICORE_FREQ
 WHERE ts_ns IS NOT NULL AND in_window(ts_ns);

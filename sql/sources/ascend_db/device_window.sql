@@ -2,6 +2,7 @@
 -- some streams wait for events, only copies on those streams count.
 -- Variables: from_ns, holes, until_ns.
 -- Depends on in_window, stage_kernel, task.
+-- Nothing without task.
 INSERT INTO device_window
 WITH waiting AS (
     SELECT DISTINCT capture, device_id, stream FROM task WHERE task_type = 'EVENT_WAIT_SQE'

@@ -3,6 +3,8 @@
 -- Variables: has_damaged_task.
 -- Depends on communication_op, compute, db_capture, is_span, lost_collective, lost_kernel, lost_text, lost_time,
 -- repeated_row, src_COMMUNICATION_OP, src_MSTX_EVENTS, src_STEP_TIME, src_TASK, task, text_by_id, unsound_framework.
+-- Nothing without communication_op + db_capture + lost_kernel + lost_text + lost_time + repeated_row +
+-- src_COMMUNICATION_OP + src_MSTX_EVENTS + src_STEP_TIME + src_TASK + text_by_id + unsound_framework.
 WITH said(capture, ord, severity, key, message) AS (
 SELECT capture, 1, 'warning', CASE WHEN NOT is_much THEN 'unknown_string' WHEN what = 'kernels' THEN 'lost_names' ELSE 'lost_collectives' END,
        lost || ' of ' || rows || ' ' || what || ' refer to a string that is missing in STRING_IDS: their name, type or '

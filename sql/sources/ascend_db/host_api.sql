@@ -1,6 +1,7 @@
 -- Calls into CANN, and until launch has run, call: all rows of CANN_API, because a second scan takes longer than a copy. The layer communication of schema 1.2 was called hccl before.
 -- Variables: from_ns, holes, until_ns.
 -- Depends on in_window, is_span, src_CANN_API, src_ENUM_API_TYPE, text_by_id.
+-- Nothing without src_CANN_API.
 CREATE OR REPLACE TEMP TABLE call AS FROM src_CANN_API;
 INSERT INTO host_api
 SELECT a.capture, a.thread,

@@ -1,6 +1,7 @@
 -- Framework operators. The profiler of early 2025 swapped the columns of shapes and data types: a text with letters is not a shape.
 -- Variables: keep_events.
 -- Depends on argument_text, framework, text_by_id.
+-- Nothing without framework.
 INSERT INTO stage_host_op
 SELECT f.capture, f.id, f.thread, n.value, f.start_ns, f.end_ns, f.sequence_number,
        CASE WHEN getvariable('keep_events') THEN argument_text(CASE WHEN regexp_matches(s.value, '[A-Za-z]') THEN d.value ELSE s.value END) END,

@@ -2,6 +2,7 @@
 -- Texts are joined last, because other joins would have to carry them along.
 -- Variables: has_pmu.
 -- Depends on compute, compute_text, host_op_by_connection, launch, lost_kernel, task, unit.
+-- Nothing without compute + lost_kernel, compute_text + lost_kernel, lost_kernel + task.
 INSERT INTO stage_kernel
 WITH timed AS MATERIALIZED (
     SELECT k.*, t.device_id, t.stream, t.task_type, t.start_ns, t.end_ns, l.launch_ns, h.host_op_id, h.host_op_ns,

@@ -3,6 +3,7 @@
 -- count: FFTS_PLUS, AI_CORE and KERNEL_AICPU are also those of collectives. One launch may be several tasks, of which one is described, and tasks that
 -- overlap on a stream are one kernel. What was launched before the profile began was never described.
 -- Depends on compute, launch, src_COMMUNICATION_OP, src_COMMUNICATION_TASK_INFO, task.
+-- Nothing without compute + task.
 CREATE OR REPLACE TEMP TABLE lost_kernel AS
 WITH bare AS MATERIALIZED (
     SELECT t.* FROM task AS t ANTI JOIN compute AS k ON k.capture = t.capture AND k.task_id = t.task_id

@@ -2,6 +2,7 @@
 -- unknown. They would look like other work. `is_much`: they are a considerable part (1 of 200 kernels, or of their time; any collective).
 -- A text that says that a value is absent (N/A) is there; a name is never absent.
 -- Depends on communication_op, compute, compute_text, task, text_by_id.
+-- Nothing without communication_op + compute, communication_op + compute_text.
 CREATE OR REPLACE TEMP TABLE lost_text AS
 WITH used AS (
     SELECT capture, unnest([name, op_type, core_type, input_shapes, input_dtypes]) AS id FROM compute_text

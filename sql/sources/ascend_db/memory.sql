@@ -2,6 +2,8 @@
 -- only the lowest and highest levels of slots of 2^20 ns (1 ms) are needed, the first of equal ones: the peaks, and what r_level draws over time.
 -- Variables: from_ns, holes, keep_events, until_ns.
 -- Depends on in_window, src_ENUM_MODULE, src_MEMORY_RECORD, src_NPU_MEM, src_NPU_MODULE_MEM, text_by_id.
+-- Nothing without src_MEMORY_RECORD + src_NPU_MEM + src_NPU_MODULE_MEM, src_MEMORY_RECORD + src_NPU_MODULE_MEM +
+-- text_by_id.
 INSERT INTO memory
 SELECT m.capture, m.device_id, coalesce(c.value, 'unknown'), m.ts_ns, m.allocated_bytes, m.reserved_bytes, m.active_bytes
 FROM src_MEMORY_RECORD AS m LEFT JOIN text_by_id AS c ON c.capture = m.capture AND c.id = m.component

@@ -1,5 +1,6 @@
 -- mstx marks and ranges. If a database of the framework has no MSTX_EVENTS, they come from PYTORCH_API (type 50004).
 -- Depends on db_capture, framework, range, src_ENUM_MSTX_EVENT_TYPE, src_MSTX_EVENTS, task, text_by_id.
+-- Nothing without db_capture + framework + src_MSTX_EVENTS, framework + range + src_MSTX_EVENTS.
 INSERT INTO "range"
 SELECT e.capture, d.value, m.value,
        CASE WHEN coalesce(t.name, '') LIKE 'marker%' OR e.end_ns IS NULL OR e.end_ns <= e.start_ns THEN 'mark' ELSE 'range' END,

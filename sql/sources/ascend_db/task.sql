@@ -1,6 +1,7 @@
 -- Device tasks with a usable time, without duplicates. A duplicate would multiply everything that is joined with it. A task without a device ran on
 -- the only one of its process.
 -- Depends on db_capture, is_span, src_TASK, text_by_id.
+-- Nothing without src_TASK.
 CREATE OR REPLACE TEMP TABLE task AS
 SELECT src_TASK.capture, task_id, start_ns, end_ns, coalesce(src_TASK.device_id, db_capture.device_id) AS device_id, connection_id, stream, value AS task_type
 FROM src_TASK LEFT JOIN text_by_id ON text_by_id.capture = src_TASK.capture AND id = task_type

@@ -3,6 +3,7 @@
 -- a profile becomes part of a query.
 -- Variables: capture_column.
 -- Depends on capture_of, src_TASK_PMU_INFO, text_by_id, unit_of.
+-- Nothing without text_by_id.
 -- Runs after forget_framework.
 CREATE OR REPLACE TEMP TABLE unit_name AS
 SELECT * FROM (

@@ -1,6 +1,7 @@
 -- Copies by CUPTI's kinds, and memory sets, which keep a device's memory busy as copies do.
 -- Variables: capture.
 -- Depends on nsys_task.
+-- Nothing without nsys_task.
 INSERT INTO stage_copy BY NAME
 SELECT id, device_id, stream,
        CASE WHEN what = 'memset' THEN 'memset' WHEN copy_kind IN (1, 3, 11) THEN 'host_to_device' WHEN copy_kind IN (2, 4, 12) THEN 'device_to_host'

@@ -1,6 +1,7 @@
 -- NVTX marks and ranges with their domain. A range without an end was still open when the recording ended.
 -- Variables: capture, nsys_all_ranges, nsys_epoch_ns.
 -- Depends on is_span, nsys_here, nsys_message_bytes, nsys_text, profile_text, src_NVTX_EVENTS.
+-- Nothing without src_NVTX_EVENTS.
 CREATE OR REPLACE TEMP TABLE nsys_mark AS
 WITH event AS (
     SELECT e.event_type, e.start_ns, e.end_ns, e.pid, e.thread, e.domain_id, coalesce(profile_text(e.text), t.value) AS name,

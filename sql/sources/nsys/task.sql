@@ -3,6 +3,8 @@
 -- Variables: capture, nsys_epoch_ns.
 -- Depends on gpu_kernel_comm, host_api, is_span, nsys_here, nsys_text, src_CUPTI_ACTIVITY_KIND_GRAPH_TRACE,
 -- src_CUPTI_ACTIVITY_KIND_KERNEL, src_CUPTI_ACTIVITY_KIND_MEMCPY, src_CUPTI_ACTIVITY_KIND_MEMSET.
+-- Nothing without src_CUPTI_ACTIVITY_KIND_GRAPH_TRACE + src_CUPTI_ACTIVITY_KIND_KERNEL + src_CUPTI_ACTIVITY_KIND_MEMCPY
+-- + src_CUPTI_ACTIVITY_KIND_MEMSET.
 CREATE OR REPLACE TEMP TABLE nsys_task AS
 WITH task AS (
     SELECT 'kernel' AS what, pid, device_id, stream, correlation, start_ns, end_ns, name, NULL::BIGINT AS bytes, NULL::INTEGER AS copy_kind FROM src_CUPTI_ACTIVITY_KIND_KERNEL

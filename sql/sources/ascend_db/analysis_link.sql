@@ -1,9 +1,7 @@
--- What analysis.db reports: step times for cross-checking, and transfers by pair of ranks.
--- Depends on collective_kind, src_CommAnalyzerMatrix, src_StepTraceTime.
+-- Transfers by pair of ranks that analysis.db reports.
+-- Depends on collective_kind, src_CommAnalyzerMatrix.
+-- Nothing without src_CommAnalyzerMatrix.
 -- Run by name: on analysis.db, after all others.
-INSERT INTO reported_step_time
-SELECT capture, device_id, step, compute_ns, exposed_comm_ns, overlapped_comm_ns, comm_ns, free_ns, stage_ns, bubble_ns, preparing_ns
-FROM src_StepTraceTime;
 INSERT INTO link
 WITH typed AS (   -- pseudo operators "reduce-top1" … "reduce-total"; rows that name an operator show whether it is a reduce-scatter
     SELECT *, max(nullif(op_name, '')) OVER (PARTITION BY capture, step, group_name, split_part(name, '-', 1)) AS operator_name
