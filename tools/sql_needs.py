@@ -138,6 +138,8 @@ def _of_query(query: exp.Expr | None, outer: Mapping[str, Needs]) -> Needs:
         return _all_empty(_of_query(query.left, known), _of_query(query.right, known))
     if isinstance(query, exp.Select):
         return _of_select(query, known)
+    if isinstance(query, exp.Pivot) and query.args.get("unpivot"):
+        return _of_source(query.this, known)
     return NOTHING
 
 
@@ -210,7 +212,7 @@ def _of_source(source: exp.Expr, known: Mapping[str, Needs]) -> Needs:
         return NOTHING
     if isinstance(source, exp.Subquery):
         inner = source.this
-        needs = _of_query(inner, known) if isinstance(inner, exp.Query) else _of_source(inner, known)
+        needs = _of_query(inner, known) if isinstance(inner, exp.Query | exp.Pivot) else _of_source(inner, known)
     elif isinstance(source, exp.Table) and isinstance(source.this, exp.Identifier):
         is_cte = not source.args.get("db") and source.name in known
         needs = known[source.name] if is_cte else frozenset([frozenset([source.name])])

@@ -1,6 +1,6 @@
 -- Section phases.
 -- Depends on c_divisor, c_phase, side_mean.
--- Nothing without c_divisor.
+-- Nothing without c_divisor, c_phase.
 WITH measured AS (
     UNPIVOT c_phase ON wall_ns, calls, compute_ns, exposed_comm_ns, free_ns INTO NAME what VALUE ns
 ), exact AS (

@@ -1,6 +1,6 @@
 -- One value per run, phase and kind of time, in ns per member and step; a phase that is absent in a step or a run counts 0.
 -- Depends on c_divisor, c_phase.
--- Nothing without c_divisor.
+-- Nothing without c_divisor, c_phase.
 WITH measured AS (
     UNPIVOT c_phase ON wall_ns, compute_ns, exposed_comm_ns, free_ns INTO NAME what VALUE ns
 ), exact AS (

@@ -2,7 +2,7 @@
 -- step_free: the part of the host's step in which the device neither computes nor communicates (preparing + free + tail).
 -- Copies count only if all members of a side know them: free time is exposed copies and idle time, and a mean of others would not sum.
 -- Depends on c_capture, c_time, c_uneven.
--- Nothing without c_capture.
+-- Nothing without c_capture, c_time.
 CREATE TABLE c_step_time AS
 WITH times AS (
     SELECT *, step_ns - compute_ns - exposed_comm_ns AS step_free_ns FROM c_time

@@ -1,6 +1,7 @@
 -- What only some members or runs of a role recorded. A mean would count it as 0 in the others, or be that of other members than the times beside it,
 -- so it is not compared. Nor are device times of operators if some captures have the profiler's own sums, which contain collectives and copies.
 -- Depends on c_capture, c_collective, c_kernel, c_module, c_operator, c_task, c_time.
+-- Nothing without c_capture.
 CREATE TABLE c_uneven AS
 WITH kernels AS (
     SELECT c.side, c.run, c.role, c.folder, c.member, count(k.op_type) > 0 AS kernel_types, count(k.input_shapes) > 0 AS kernel_shapes,

@@ -1,14 +1,10 @@
 -- Ranges of the user's own that are phases, in captures in which no phase of an RL step is known by name (docs/design.md §4): forward,
 -- backward, optimizer. They lie on the thread that runs the steps, and recur in more than half of the steps. The outermost ones count. If
--- they are all of one name and cover most of the step, as train_step does, those inside them count. Ranges that torch, its libraries or a
--- communication library make are not the user's; nor are the ranges in a domain, which belongs to a library. torch_npu records
--- record_function as operators: one is a range if it has no inputs and no sequence number, and contains an operator of torch.
--- Depends on capture, main_thread, phase_vocabulary, range, stage_host_op, stage_phase, step.
--- Nothing without range + stage_host_op.
-CREATE OR REPLACE TEMP TABLE range_name AS   -- apart, so that patterns are matched once for each name
-SELECT name FROM "range" WHERE side = 'host' AND kind = 'range' AND name IS NOT NULL
-UNION
-SELECT name FROM stage_host_op WHERE sequence_number IS NULL AND input_shapes IS NULL AND input_dtypes IS NULL AND name IS NOT NULL;
+-- they are all of one name and cover most of the step, as train_step does, those inside them count. Ranges in a domain are not the user's: it
+-- belongs to a library. torch_npu records record_function as operators: one is a range if it has no inputs and no sequence number, and contains an
+-- operator of torch.
+-- Depends on capture, main_thread, own_range, phase_vocabulary, range, stage_host_op, stage_phase, step.
+-- Nothing without capture, own_range, step.
 CREATE OR REPLACE TEMP TABLE user_phase AS
 WITH plain AS (
     SELECT capture, tool FROM capture
@@ -24,11 +20,8 @@ WITH plain AS (
     SELECT o.capture, o.thread, o.start_ns, o.end_ns, o.name, TRUE
     FROM stage_host_op AS o JOIN plain AS c ON c.capture = o.capture
     WHERE c.tool <> 'torch' AND o.sequence_number IS NULL AND o.input_shapes IS NULL AND o.input_dtypes IS NULL
-), own_name AS (   -- running numbers are one name
-    SELECT name AS mark, trim(regexp_replace(regexp_replace(name, '\d+', 'N', 'g'), '^[#\s]+|[#\s]+$', '', 'g')) AS name
-    FROM range_name WHERE NOT regexp_matches(name, '::|^(ProfilerStep|Optimizer\.|enumerate\(|nn\.Module: |(Data|Distributed|FullySharded)\w*Parallel\.|Forward Pass$|(nccl|gloo|hccl|rccl|xccl|mpi|ucc)[:A-Z]|aclnn|hcom_|Hccl)|Backward\d*$|_event$|CompiledFxGraph|Torch-Compiled|TorchDynamo|AOTDispatcher|Pregraph bytecode|CompiledFunction|PyTorch Profiler|Record Window End')
 ), named AS (
-    SELECT s.capture, s.thread, s.start_ns, s.end_ns, s.is_operator, n.name FROM span AS s JOIN own_name AS n ON n.mark = s.name
+    SELECT s.capture, s.thread, s.start_ns, s.end_ns, s.is_operator, n.name FROM span AS s JOIN own_range AS n ON n.mark = s.name
     WHERE s.end_ns > s.start_ns AND s.thread IS NOT NULL AND n.name NOT IN ('', '(outside)')
 ), window_of AS (   -- a capture without marks is one step
     SELECT s.capture, s.step, coalesce(s.start_ns, -9223372036854775807) AS from_ns, coalesce(s.end_ns, 9223372036854775806) AS until_ns,

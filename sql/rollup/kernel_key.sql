@@ -1,5 +1,5 @@
 -- Kernels that are the same: name without running numbers, type, tensors and launching operator. `kernel_text` has these texts once for each key of a
--- capture, `kernel_key` the key of each kernel. Tables that group kernels then compare numbers instead of texts.
+-- capture, `shaped_text` those with shapes, `kernel_key` the key of each kernel. Tables that group kernels then compare numbers instead of texts.
 -- Depends on bare_name, host_op, kernel.
 -- Nothing without kernel.
 CREATE OR REPLACE TEMP TABLE kernel_text AS
@@ -26,3 +26,5 @@ FROM (
 );
 CREATE OR REPLACE TEMP TABLE kernel_key AS
 SELECT capture, key, unnest(ids) AS id FROM kernel_text;
+CREATE OR REPLACE TEMP TABLE shaped_text AS
+SELECT * EXCLUDE ids FROM kernel_text WHERE input_shapes IS NOT NULL;

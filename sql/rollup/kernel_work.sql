@@ -8,8 +8,8 @@
 --   memory        a kernel of the vector cores that reads all of its inputs: it has bytes only.
 -- `bytes` counts each input and output once. FRACTAL_NZ holds a matrix of r × c as c/16 × r/16 × 16 × 16, filled up with zeros: its dimensions
 -- count if another tensor has them without the filling, or from 512 on, where the filling is less than 3 %.
--- Depends on kernel, kernel_key, kernel_text, tensor_bytes, tensor_shapes, tensor_types, type_bytes.
--- Nothing without kernel_text.
+-- Depends on kernel, kernel_key, shaped_text, tensor_bytes, tensor_shapes, tensor_types, type_bytes.
+-- Nothing without shaped_text.
 CREATE OR REPLACE TEMP MACRO is_nz(format) AS regexp_full_match(coalesce(upper(format), ''), '(FORMAT_)?(FRACTAL_)?NZ');
 CREATE OR REPLACE TEMP MACRO is_plain(format) AS regexp_full_match(coalesce(upper(format), 'ND'), '(FORMAT_)?(ND|NCL|NCHW|NHWC|NCDHW|NDHWC)');
 CREATE OR REPLACE TEMP MACRO matrix(dims, format) AS CASE
@@ -27,7 +27,7 @@ WITH shared AS (   -- operators that launched several matrix kernels: their shap
 ), text AS (
     SELECT lower(op_type) AS type, core_type, CASE WHEN output_shapes IS NULL AND ends_with(category, 'cube') THEN host_op END AS host_op,
            input_shapes, input_dtypes, input_formats, output_shapes, output_dtypes, output_formats, list(key) AS keys
-    FROM kernel_text WHERE input_shapes IS NOT NULL AND key NOT IN (FROM shared) GROUP BY ALL
+    FROM shaped_text WHERE key NOT IN (FROM shared) GROUP BY ALL
 ), tensor AS (
     SELECT row_number() OVER () AS id, type, core_type, host_op, keys, tensor_shapes(input_shapes) AS ins, tensor_types(input_dtypes) AS in_types,
            string_split(input_formats, ';') AS in_formats, coalesce(tensor_shapes(output_shapes), []) AS outs,

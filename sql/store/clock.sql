@@ -21,6 +21,8 @@ FROM (
     FROM (SELECT DISTINCT capture, step FROM r_collective) AS c JOIN capture AS m ON m.capture = c.capture
     WHERE m.rank IS NOT NULL
 );
+CREATE OR REPLACE TEMP TABLE shared_job AS
+SELECT job FROM job_step GROUP BY job HAVING count(DISTINCT rank) > 1;
 CREATE OR REPLACE TEMP TABLE job_collective AS
 WITH grouped AS (
     SELECT c.*, CASE WHEN c.group_key NOT LIKE 'group %' THEN string_split(c.group_key, ',') END AS ranks FROM r_collective AS c

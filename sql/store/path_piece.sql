@@ -6,15 +6,15 @@
 -- named, ranks on devices of different numbers are taken to be on one.
 -- A wait that ends otherwise, because a kernel hides the rest of it, stays on the path. Times are those of all clocks aligned; with `ahead_ns`
 -- added they are those of the capture.
--- Depends on aligned, capture, clock, exposed, job_step, r_collective, r_window.
--- Nothing without capture, clock, job_step, r_collective, r_window.
+-- Depends on aligned, capture, clock, exposed, job_step, r_collective, r_window, shared_job.
+-- Nothing without capture, clock, job_step, r_collective, r_window, shared_job.
 CREATE OR REPLACE TEMP TABLE path_window AS
 WITH timed AS (
     SELECT j.job, j.rank, m.host, w.capture, w.device_id, w.step, c.reference, c.is_own, c.ahead_ns, w.from_ns - c.ahead_ns AS from_ns,
            w.until_ns - c.ahead_ns AS until_ns
     FROM r_window AS w JOIN job_step AS j ON j.capture = w.capture AND j.step = w.step JOIN capture AS m ON m.capture = w.capture
     JOIN clock AS c ON c.capture = w.capture
-    WHERE EXISTS (FROM r_collective AS r WHERE r.capture = w.capture AND r.device_id IS NOT DISTINCT FROM w.device_id AND r.end_ns > r.start_ns)
+    WHERE j.job IN (FROM shared_job) AND EXISTS (FROM r_collective AS r WHERE r.capture = w.capture AND r.device_id IS NOT DISTINCT FROM w.device_id AND r.end_ns > r.start_ns)
 ), torn AS (   -- a step that one rank ended before another one began it
     SELECT job FROM timed GROUP BY job, step HAVING max(from_ns) >= min(until_ns)
 ), uneven AS (

@@ -558,7 +558,7 @@ def test_a_hash_is_the_group_of_its_digits_only_if_one_group_has_them(
         "INSERT INTO link BY NAME SELECT 0 AS capture, 1 AS step, 'all_reduce' AS kind, '77210' AS group_name,"
         " 0 AS src_rank, 1 AS dst_rank, 64 AS size_bytes, 1 AS transit_ns"
     )
-    run_all(con, ["rollup/r_link"])
+    run_all(con, ["rollup/r_link_reported"])
     assert con.execute("SELECT group_key FROM r_link").fetchall() == [(key,)]
 
 

@@ -12,6 +12,7 @@ DROP TABLE IF EXISTS compute;
 DROP TABLE IF EXISTS compute_text;
 DROP TABLE IF EXISTS unsound_framework;
 DROP TABLE IF EXISTS repeated_row;
+DROP TABLE IF EXISTS bare_task;
 DROP TABLE IF EXISTS lost_kernel;
 DROP TABLE IF EXISTS lost_text;
 DROP TABLE IF EXISTS lost_time;

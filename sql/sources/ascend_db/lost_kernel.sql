@@ -1,18 +1,14 @@
--- Makes lost_kernel: kernels of TASK that COMPUTE_TASK_INFO lacks, if they are a considerable part (1 of 200, or of the time); and lost_time:
--- how many rows of COMPUTE_TASK_INFO have no usable time in TASK, or no device although others have one. Only types that nothing but kernels have
--- count: FFTS_PLUS, AI_CORE and KERNEL_AICPU are also those of collectives. One launch may be several tasks, of which one is described, and tasks that
--- overlap on a stream are one kernel. What was launched before the profile began was never described.
--- Depends on compute, launch, src_COMMUNICATION_OP, src_COMMUNICATION_TASK_INFO, task.
--- Nothing without compute + task.
+-- Makes lost_kernel: kernels of TASK that COMPUTE_TASK_INFO lacks, if they are a considerable part (1 of 200, or of the time). One launch may be
+-- several tasks, of which one is described, and tasks that overlap on a stream are one kernel. What was launched before the profile began was
+-- never described.
+-- Depends on bare_task, compute, launch, src_COMMUNICATION_OP, src_COMMUNICATION_TASK_INFO, task.
+-- Nothing without bare_task.
 CREATE OR REPLACE TEMP TABLE lost_kernel AS
-WITH bare AS MATERIALIZED (
-    SELECT t.* FROM task AS t ANTI JOIN compute AS k ON k.capture = t.capture AND k.task_id = t.task_id
-    WHERE t.task_id IS NOT NULL AND t.task_type IN ('KERNEL_AICORE', 'KERNEL_AIVEC', 'KERNEL_MIX_AIC', 'KERNEL_MIX_AIV', 'MIX_AIC', 'MIX_AIV')
-), described AS (
-    SELECT t.capture, t.connection_id FROM (FROM task SEMI JOIN bare USING (capture, connection_id)) AS t JOIN compute AS k USING (capture, task_id)
+WITH described AS (
+    SELECT t.capture, t.connection_id FROM (FROM task SEMI JOIN bare_task USING (capture, connection_id)) AS t JOIN compute AS k USING (capture, task_id)
     GROUP BY ALL HAVING count(*) = 1
 ), undescribed AS MATERIALIZED (
-    SELECT b.* FROM bare AS b
+    SELECT b.* FROM bare_task AS b
     ANTI JOIN described AS d ON d.capture = b.capture AND d.connection_id = b.connection_id
     ANTI JOIN (SELECT capture, connection_id FROM src_COMMUNICATION_OP WHERE connection_id IS NOT NULL) AS o
         ON o.capture = b.capture AND o.connection_id = b.connection_id
@@ -36,8 +32,3 @@ SELECT s.* EXCLUDE (is_covered), coalesce(k.kernels, 0) AS described
 FROM single AS s LEFT JOIN total AS k USING (capture) LEFT JOIN launch AS l USING (capture, connection_id)
 WHERE s.is_covered IS NOT TRUE AND (l.launch_ns IS NOT NULL OR k.first_ns IS NULL OR s.start_ns >= k.first_ns)
 QUALIFY count(*) OVER (PARTITION BY s.capture) * 200 > described OR sum(s.end_ns - s.start_ns) OVER (PARTITION BY s.capture) * 200 > k.ns;
-CREATE OR REPLACE TEMP TABLE lost_time AS
-SELECT capture, kernels - CASE WHEN placed > 0 THEN placed ELSE coalesce(timed, 0) END AS lost, kernels
-FROM (SELECT capture, count(*) AS kernels FROM (SELECT DISTINCT capture, task_id FROM compute) GROUP BY capture)
-LEFT JOIN (SELECT capture, count(*) AS timed, count(device_id) AS placed FROM task SEMI JOIN compute USING (capture, task_id) GROUP BY capture) USING (capture)
-WHERE lost * 200 > kernels;
