@@ -16,6 +16,7 @@ import duckdb
 
 from rlcompare import capacity, resources, temporary
 from rlcompare.errors import DamagedStoreError, InputError, UsageError
+from rlcompare.sql_order import filled
 
 SQLITE_EXTENSION, POSTGRES_EXTENSION = "sqlite_scanner", "postgres_scanner"
 
@@ -191,7 +192,10 @@ def connect(
 
 
 def run(
-    con: duckdb.DuckDBPyConnection, sql: str | duckdb.Statement, parameters: Sequence[object] = ()
+    con: duckdb.DuckDBPyConnection,
+    sql: str | duckdb.Statement,
+    parameters: Sequence[object] = (),
+    with_rows: set[str] | None = None,
 ) -> list[tuple[Any, ...]]:
     """Execute SQL, statement by statement, and return the rows of the last statement.
 
@@ -200,6 +204,7 @@ def run(
 
     Args:
         parameters: those of a single statement.
+        with_rows: the tables to which statements add rows are added to it.
 
     Raises:
         WriteError: a file cannot be written, as on a full disk.
@@ -217,6 +222,8 @@ def run(
             except duckdb.Error as error:
                 _raise_write_error(error)
                 raise
+        if with_rows is not None and rows and rows[0][0] != 0:  # a statement that fills a table returns their number
+            with_rows.update(*filled(statement.query))
     return rows
 
 

@@ -15,7 +15,7 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
 from graphlib import TopologicalSorter
-from itertools import chain, starmap
+from itertools import starmap
 from queue import SimpleQueue
 from typing import Any, NamedTuple, TypeVar, cast
 
@@ -27,7 +27,6 @@ from rlcompare.compare.inputs import CompareOptions, RunStore, SideInput
 from rlcompare.compare.measured import Measured, measured
 from rlcompare.errors import DamagedStoreError, InputError, UsageError
 from rlcompare.model.words import SIDES, SideName
-from rlcompare.sql_order import filled
 
 R = TypeVar("R", bound=NamedTuple)
 """A row of the query after which its class is named (``records``, ``pairs``)."""
@@ -279,13 +278,16 @@ class Rollups:
                 row[place] = self._known.setdefault(tuple(value) if isinstance(value, list) else value, value)
         return row
 
-    def _run_file(self, name: str, *, skipped: bool) -> None:
+    def _run_file(self, name: str, *, skipped: bool) -> set[str]:
+        """Runs a file; returns the tables to which it added rows."""
+        with_rows: set[str] = set()
         with self._cursor() as cursor:
             if skipped:
                 db.run_without_rows(cursor, resources.sql(name))
-                return
+                return with_rows
             for _ in self._parts_on(cursor) if name in _IN_PARTS else [None]:
-                cursor.execute(resources.sql(name))
+                db.run(cursor, resources.sql(name), with_rows=with_rows)
+        return with_rows
 
     def _parts_on(self, cursor: duckdb.DuckDBPyConnection) -> Iterator[None]:
         """Goes through the parts of the metrics: statements on this connection compute one after the other."""
@@ -300,7 +302,7 @@ class Rollups:
         """Runs the files of a folder, each one as soon as its dependencies have run."""
         order = TopologicalSorter(resources.sql_predecessors(folder))
         order.prepare()
-        running: dict[Future[None], tuple[str, bool]] = {}
+        running: dict[Future[set[str]], tuple[str, bool]] = {}
         try:
             while order.is_active():
                 for name in order.get_ready():
@@ -308,8 +310,7 @@ class Rollups:
                     running[self._pool.submit(self._run_file, name, skipped=skipped)] = name, skipped
                 for finished in wait(running, return_when=FIRST_COMPLETED).done:
                     name, skipped = running.pop(finished)
-                    finished.result()
-                    self._empty.ran(name, () if skipped else chain(*filled(resources.sql(name))))
+                    self._empty.ran(name, finished.result())
                     if name == _DIVISOR and not skipped:
                         self._macros += [plain for found, plain in _PLAIN.items() if self._asked(found)]
                     if name == _METRIC and not skipped:
@@ -324,7 +325,7 @@ class Rollups:
         ((value,),) = self._con.execute(resources.sql(name)).fetchall()
         return value
 
-    def _compress(self, running: Iterable[Future[None]] = ()) -> None:
+    def _compress(self, running: Iterable[Future[set[str]]] = ()) -> None:
         """Compresses the tables if there are very many values. Nothing may write meanwhile: waits for what runs."""
         if self._has_many_values:
             wait(running)

@@ -23,7 +23,6 @@ from rlcompare.errors import InputError, says_it_may_pass
 from rlcompare.model.run import Finding
 from rlcompare.sources.blocks import check_room
 from rlcompare.sources.content import DAMAGED, is_unfinished, journal_of, log_of, refuse_views
-from rlcompare.sql_order import filled
 
 MAGIC = b"SQLite format 3\x00"
 _LOG_HEADER = 32
@@ -210,20 +209,18 @@ def fetch(con: duckdb.DuckDBPyConnection, name: str, with_rows: set[str] | None 
     and the views' casts turn only the wrong value into NULL.
 
     Args:
-        with_rows: the tables that got rows are added.
+        with_rows: as for ``db.run``.
     """
     rows: list[tuple[Any, ...]] = []
     for statement in con.extract_statements(resources.sql(name)):
         try:
-            rows = db.run(con, statement)
+            rows = db.run(con, statement, with_rows=with_rows)
         except (duckdb.TypeMismatchException, UnicodeDecodeError):  # the latter if the message quotes the value
             con.execute("SET sqlite_all_varchar = true")
             try:
-                rows = db.run(con, statement)
+                rows = db.run(con, statement, with_rows=with_rows)
             finally:
                 con.execute("SET sqlite_all_varchar = false")
-        if with_rows is not None and rows and rows[0][0] != 0:  # a statement that fills a table returns their number
-            with_rows.update(*filled(statement.query))
     return rows
 
 

@@ -11,7 +11,6 @@ import duckdb
 
 from rlcompare import db, resources, temporary
 from rlcompare.secret import SUSPICIOUS
-from rlcompare.sql_order import filled
 from rlcompare.store.clean_copy import write_again
 from rlcompare.store.redaction import is_redacted
 
@@ -115,9 +114,6 @@ def run_file(con: duckdb.DuckDBPyConnection, name: str, empty: resources.EmptyTa
     if empty.skips(name):
         db.run_without_rows(con, resources.sql(name))
     else:
-        for statement in con.extract_statements(resources.sql(name)):
-            rows = db.run(con, statement)
-            if rows and rows[0][0] != 0:  # a statement that fills a table returns the number of rows
-                with_rows.update(*filled(statement.query))
+        rows = db.run(con, resources.sql(name), with_rows=with_rows)
     empty.ran(name, with_rows)
     return rows
