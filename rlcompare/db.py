@@ -47,7 +47,7 @@ _COPY = r"(?:(?:list|events|copy)-of-|mended-|sound-)*"
 """Prefixes of the names of private copies that sources make."""
 
 _PATTERN = re.compile(r"[*?\[]")
-_PLAIN = re.compile(r"[ -&(-~\n]*")
+_PLAIN = re.compile(r"[ -&(-~\n\t]*")
 """Texts that stand in quotes as they are."""
 _OF_QUERY = re.compile(r"^CREATE (?:OR REPLACE )?(?:TEMP )?TABLE \w+ AS\b", re.MULTILINE)
 """A statement that makes a table of a query. Statements start at the start of a line."""

@@ -146,7 +146,7 @@ class Rollups:
         """Texts and lists of steps in long results, each in memory once: many rows have the same ones."""
         self._empty = resources.EmptyTables()
         self._macros: list[str] = []
-        """Files with macros that replace those of the same name, as soon as it is known that they may."""
+        """Files with temporary macros, which go before those of the same name, as soon as it is known that they may."""
         self._replaced: dict[duckdb.DuckDBPyConnection, int] = dict.fromkeys(self._cursors, 0)
         """How many of them a cursor has. A temporary macro belongs to one."""
         self._has_many_values = False
@@ -163,11 +163,12 @@ class Rollups:
         """Runs that both sides have, unless other steps of them are compared."""
         self._measured: dict[RunStore, Measured] = {}
         try:
+            for name in ("macro", "named_of", "noise_of", "paired_of"):
+                self._con.execute(resources.sql(f"compare/{name}"))
             for cursor in self._cursors:
-                for name in ("macro", "late_of", "named_of", "noise_of", "paired_of", "peak_of"):
+                for name in ("late_of", "peak_of"):  # temporary, as rlcompare show uses them on a store
                     cursor.execute(resources.sql(f"compare/{name}"))
-            db.set_variable(self._con, "catalogue", metrics.as_text())
-            self._con.execute(resources.sql("compare/catalogue"))
+                db.set_variable(cursor, "catalogue", metrics.as_text())
             contents = self._load_sides((baseline, new), options)
             short = self._asked("compare/setup/has_short_names")  # of one capture, perhaps: both sides need them
             if options.base_steps is None and options.new_steps is None:
@@ -365,7 +366,7 @@ class Rollups:
                     break
         else:
             return
-        for name in ("compare/macro", *self._macros):
+        for name in self._macros:
             self._con.execute(resources.sql(name))
         for run in runs:
             with self._attached(run):

@@ -12,22 +12,22 @@
 -- until_of(beyond, step, place, steps): the last of the steps that are beyond a limit; NULL if it lasts: if most of the last three steps are
 -- beyond it, and four fifths of those from the first one on. `place`: of a step among the `steps` of its run.
 -- types_of(dtypes): the data types in a list of those of inputs, each once, such as 'FLOAT;INT32' for 'FLOAT;INT32;;FLOAT'.
--- Run by name: on each connection, because a temporary macro belongs to one.
-CREATE OR REPLACE TEMP MACRO side_mean(amount, divisor, wanted) AS
+-- Run by name: once, before all others.
+CREATE OR REPLACE MACRO side_mean(amount, divisor, wanted) AS
     sum(amount / divisor ORDER BY divisor) FILTER (WHERE wanted);
-CREATE OR REPLACE TEMP MACRO sum_of_runs(amount, run) AS sum(amount ORDER BY run);
-CREATE OR REPLACE TEMP MACRO sum_of_groups(amount, role, folder) AS sum(amount ORDER BY role, folder);
-CREATE OR REPLACE TEMP MACRO known_mean(amount, divisor, wanted) AS
+CREATE OR REPLACE MACRO sum_of_runs(amount, run) AS sum(amount ORDER BY run);
+CREATE OR REPLACE MACRO sum_of_groups(amount, role, folder) AS sum(amount ORDER BY role, folder);
+CREATE OR REPLACE MACRO known_mean(amount, divisor, wanted) AS
     CASE WHEN count(amount) = count(*) THEN side_mean(amount, divisor, wanted) END;
-CREATE OR REPLACE TEMP MACRO known_as(name) AS name;
-CREATE OR REPLACE TEMP MACRO in_part(name) AS TRUE;
-CREATE OR REPLACE TEMP MACRO middle_of(a, b, c) AS greatest(least(a, b), least(greatest(a, b), c));
-CREATE OR REPLACE TEMP MACRO own_or_others(name, head) AS CASE WHEN head OR name IS NULL THEN name ELSE '(others)' END;
-CREATE OR REPLACE TEMP MACRO is_head(text) AS TRUE;
-CREATE OR REPLACE TEMP MACRO types_of(dtypes) AS
+CREATE OR REPLACE MACRO known_as(name) AS name;
+CREATE OR REPLACE MACRO in_part(name) AS TRUE;
+CREATE OR REPLACE MACRO middle_of(a, b, c) AS greatest(least(a, b), least(greatest(a, b), c));
+CREATE OR REPLACE MACRO own_or_others(name, head) AS CASE WHEN head OR name IS NULL THEN name ELSE '(others)' END;
+CREATE OR REPLACE MACRO is_head(text) AS TRUE;
+CREATE OR REPLACE MACRO types_of(dtypes) AS
     array_to_string(list_sort(list_distinct(list_filter(string_split(dtypes, ';'), lambda t: t <> ''))), ';');
-CREATE OR REPLACE TEMP MACRO sum_if_known(amount) AS CASE WHEN count(amount) = count(*) THEN sum(amount) END;
-CREATE OR REPLACE TEMP MACRO until_of(beyond, step, place, steps) AS
+CREATE OR REPLACE MACRO sum_if_known(amount) AS CASE WHEN count(amount) = count(*) THEN sum(amount) END;
+CREATE OR REPLACE MACRO until_of(beyond, step, place, steps) AS
     CASE WHEN 2 * count(*) FILTER (beyond AND place > steps - 3) > least(max(steps), 3)
               AND count(*) FILTER (beyond) >= 0.8 * (max(steps) - min(place) FILTER (beyond) + 1) THEN NULL
          ELSE max(step) FILTER (beyond) END;

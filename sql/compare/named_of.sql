@@ -2,8 +2,8 @@
 -- side has no types (Level0 in any capture). A phase counts if both sides have phases, on all their ranks. Where only one side tells waiting from transfer, both
 -- are communication. `rows` names a table with the columns of c_account, and member and divisor.
 -- Depends on c_uneven.
--- Run by name: on each connection, because a temporary macro belongs to one.
-CREATE OR REPLACE TEMP MACRO named_of(rows) AS TABLE
+-- Run by name: once, before all others.
+CREATE OR REPLACE MACRO named_of(rows) AS TABLE
 WITH typed AS (
     SELECT bool_and(is_typed) AS on_all
     FROM (SELECT count(op_type) > 0 AS is_typed FROM query_table(rows) WHERE kind = 'compute' GROUP BY side, run, capture)

@@ -2,8 +2,8 @@
 -- the mean, if the steps of each run are taken by themselves (`alone`), and if those of the same number are taken together (`paired`): what all
 -- runs have in common, such as the same prompts, is no luck. The degrees of freedom are `alone_freedom` and `paired_freedom`. Unknown where a run
 -- has fewer than `fewest` steps, or a mean is not positive. `values_of` names a table with the columns name, side, run, step and value.
--- Run by name: on each connection, because a temporary macro belongs to one.
-CREATE OR REPLACE TEMP MACRO noise_of(values_of, fewest) AS TABLE
+-- Run by name: once, before all others.
+CREATE OR REPLACE MACRO noise_of(values_of, fewest) AS TABLE
 WITH level AS (
     SELECT side, run, name, avg(value ORDER BY step) AS mean, count(*) AS steps FROM query_table(values_of) GROUP BY ALL
 ), runs AS (

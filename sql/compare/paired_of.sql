@@ -2,8 +2,8 @@
 -- with four fifths of the time of that name; NULL if there is none. Data types are compared by which ones there are: a matrix product with a bias has
 -- one input more than one without. `named` names a table with the columns of named_of.
 -- Depends on side_mean, types_of.
--- Run by name: on each connection, because a temporary macro belongs to one.
-CREATE OR REPLACE TEMP MACRO paired_of(named) AS TABLE
+-- Run by name: once, before all others.
+CREATE OR REPLACE MACRO paired_of(named) AS TABLE
 WITH exact AS (
     SELECT kind, phase, name, side, divisor, sum(pieces) AS pieces, sum(ns) AS ns FROM query_table(named) GROUP BY ALL
 ), made AS (

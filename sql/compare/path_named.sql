@@ -4,7 +4,7 @@
 -- also if other ranks of a job of the same size were profiled: those that are missing on one side are waited for on the other.
 -- Depends on c_account, c_account_divided, c_capture, c_divisor, c_path, c_time, named_of.
 -- Nothing without c_capture, c_divisor, c_path.
--- Runs after uneven.
+-- Runs after uneven, uneven_sums.
 CREATE TABLE c_path_divided AS
 WITH unmeasured AS (
     SELECT t.side, list_sort(list(DISTINCT c.member)) AS members FROM c_time AS t JOIN c_capture AS c USING (side, run, capture)

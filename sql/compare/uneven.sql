@@ -1,7 +1,7 @@
 -- What only some members or runs of a role recorded. A mean would count it as 0 in the others, or be that of other members than the times beside it,
--- so it is not compared. Nor are device times of operators if some captures have the profiler's own sums, which contain collectives and copies.
--- Depends on c_capture, c_collective, c_kernel, c_module, c_operator, c_task, c_time.
--- Nothing without c_capture.
+-- so it is not compared.
+-- Depends on c_capture, c_collective, c_kernel, c_module, c_operator, c_several, c_task, c_time.
+-- Nothing without c_capture, c_several.
 CREATE TABLE c_uneven AS
 WITH kernels AS (
     SELECT c.side, c.run, c.role, c.folder, c.member, count(k.op_type) > 0 AS kernel_types, count(k.input_shapes) > 0 AS kernel_shapes,
@@ -16,7 +16,7 @@ WITH kernels AS (
     SELECT c.side, c.run, c.role, c.folder, c.member, count(t.exposed_copy_ns) > 0 AS time_copies
     FROM c_time AS t JOIN c_capture AS c USING (side, run, capture) WHERE t.free_ns IS NOT NULL GROUP BY ALL
 ), operators AS (
-    SELECT c.side, c.run, c.role, c.folder, c.member, count(o.device_total_ns) > 0 AS operator_times, bool_or(o.is_sum AND o.device_total_ns IS NOT NULL) AS has_sums
+    SELECT c.side, c.run, c.role, c.folder, c.member, count(o.device_total_ns) > 0 AS operator_times
     FROM c_operator AS o JOIN c_capture AS c USING (side, run, capture) GROUP BY ALL
 ), modules AS (
     SELECT c.side, c.run, c.role, c.folder, c.member, count(m.device_ns) > 0 AS module_times
@@ -28,6 +28,5 @@ WITH kernels AS (
     UNION ALL SELECT side, role, folder, what, is_known FROM (UNPIVOT operators ON operator_times INTO NAME what VALUE is_known)
     UNION ALL SELECT side, role, folder, what, is_known FROM (UNPIVOT modules ON module_times INTO NAME what VALUE is_known)
 )
-SELECT DISTINCT side, what FROM known GROUP BY side, role, folder, what HAVING bool_or(is_known) <> bool_and(is_known)
-UNION
-SELECT side, 'operator_sums' FROM operators WHERE has_sums AND EXISTS (FROM operators WHERE operator_times AND NOT has_sums);
+SELECT DISTINCT side, what FROM known WHERE (side, role, folder) IN (FROM c_several)
+GROUP BY side, role, folder, what HAVING bool_or(is_known) <> bool_and(is_known);

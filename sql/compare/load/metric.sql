@@ -4,6 +4,7 @@
 -- of verl log no time of the whole step: the sum of its timers takes its place, under the given name timing/*.
 -- Variables: run, side.
 -- Depends on c_catalogue, c_metric_alias, metric.
+-- Nothing without c_metric_alias.
 CREATE TABLE IF NOT EXISTS c_metric_name (
     id INTEGER NOT NULL,
     name VARCHAR NOT NULL,    -- canonical name: that of the first release of verl with this metric
@@ -45,10 +46,11 @@ WITH value AS (
 )
 SELECT step, sum(value ORDER BY name) AS value, bool_or(profiled) AS profiled, bool_and(warmup) AS warmup, count(value) = count(*) AS is_known
 FROM value WHERE starts_with(given, 'timing/') AND given IN (SELECT name FROM c_catalogue WHERE until < 50) AND NOT EXISTS (FROM value WHERE name = 'timing_s/step')
+  AND EXISTS (FROM c_metric_alias)
 GROUP BY step HAVING count(*) > 1;
 INSERT INTO c_metric_name
 SELECT (SELECT count(*) FROM c_metric_name) + 1, 'timing_s/step', 'timing/*'
-WHERE EXISTS (FROM load_timed) AND 'timing/*' NOT IN (SELECT given FROM c_metric_name);
+FROM (FROM load_timed LIMIT 1) WHERE 'timing/*' NOT IN (SELECT given FROM c_metric_name);
 INSERT INTO c_metric_value
 SELECT getvariable('side'), getvariable('run'), t.step, n.id, CASE WHEN t.is_known THEN t.value END, t.profiled, t.warmup
 FROM load_timed AS t JOIN c_metric_name AS n ON n.given = 'timing/*';

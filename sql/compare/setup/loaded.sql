@@ -1,3 +1,3 @@
 -- The tables that loading the stores made.
 -- Run by name: to load them again.
-SELECT table_name FROM duckdb_tables() WHERE database_name = 'memory' AND table_name <> 'c_catalogue';
+SELECT table_name FROM duckdb_tables() WHERE database_name = 'memory';

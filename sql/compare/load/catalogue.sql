@@ -2,8 +2,28 @@
 -- An entry that is `same_as` another has its meaning under that name. The columns are those of the class Entry, and two that follow from
 -- them: `of_machine`, a measure of the machines, which differs between runs that train alike; `of_work`, how much or which work a step had.
 -- Variables: catalogue (the file's lines, without its header, with a tab between columns).
--- Run by name: before the runs are loaded.
-CREATE TABLE c_catalogue AS
+-- Depends on c_logged.
+-- Nothing without c_logged.
+CREATE TABLE IF NOT EXISTS c_catalogue (
+    name VARCHAR,
+    is_pattern BOOLEAN,
+    same_as VARCHAR,
+    trainers VARCHAR[],
+    since INTEGER,
+    until INTEGER,
+    unit VARCHAR,
+    polarity VARCHAR,
+    phase VARCHAR,
+    role VARCHAR,
+    inside VARCHAR,
+    kind VARCHAR,
+    explains VARCHAR,
+    unknown DOUBLE,
+    settings VARCHAR[],
+    of_machine BOOLEAN,
+    of_work BOOLEAN
+);
+INSERT INTO c_catalogue
 WITH line AS (
     SELECT string_split(unnest(string_split(getvariable('catalogue'), chr(10))), chr(9)) AS cell
 ), given AS (   -- in the order of the file
@@ -18,4 +38,4 @@ SELECT name, contains(name, '*') AS is_pattern, nullif(same_as, '') AS same_as, 
        list_filter(string_split(settings, ' '), lambda t: t <> '') AS settings,
        unit IN ('s', 'ms/token', 'tokens/s', 'TFLOP/s', 'GiB', 'MiB') OR explains IN ('efficiency', 'preemption', 'waiting', 'switch', 'weight_sync') AS of_machine,
        explains NOT IN ('', 'mismatch', 'progress', 'staleness') AND NOT of_machine AS of_work
-FROM given;
+FROM given WHERE EXISTS (FROM c_logged) AND NOT EXISTS (FROM c_catalogue);
