@@ -171,9 +171,8 @@ def connect(
     # The extension is part of the installation, like DuckDB itself. Checking its signature in each database takes
     # longer than everything else here.
     config["allow_unsigned_extensions"] = sqlite or postgres
+    config["autoinstall_known_extensions"] = config["autoload_known_extensions"] = False
     con = interruptible(duckdb.connect(":memory:", config=config))
-    con.execute("SET autoinstall_known_extensions = false")
-    con.execute("SET autoload_known_extensions = false")
     con.execute("SET enable_progress_bar = false")
     if sqlite:
         import duckdb_extension_sqlite_scanner

@@ -26,6 +26,9 @@ from rlcompare.store.redaction import redact
 BYTES_PER_THREAD = 64 * 2**20
 """Size of a batch for which one more thread of DuckDB is worth what it costs: its threads wait for each other."""
 
+SMALL_BYTES = 8 * 2**20
+"""A batch of fewer bytes is small: to free memory takes longer than it saves."""
+
 _FINDINGS = "normalize/findings"
 _NOTHING = "contains nothing to compare: no kernels, collectives, operators, calls or ranges"
 
@@ -103,6 +106,7 @@ class _Reader:
     def __init__(self, con: duckdb.DuckDBPyConnection, parts: Sequence[Part], done: Done) -> None:
         self._con = con
         self._done = done
+        self._is_small = sum(map(memory_weight, parts)) < SMALL_BYTES
         self._said: dict[int, list[Finding]] = {part.number: [] for part in parts}
         self.readable = {part.number: part for part in parts}
         self.failures: list[Failure] = []
@@ -169,16 +173,16 @@ class _Reader:
             self._leave_out_levels()
         ((keep_events,),) = db.run(self._con, "SELECT getvariable('keep_events')")
         empty = resources.EmptyTables(db.empty_tables(self._con, "memory", "temp", "store"))
-        # The rollups leave the memory, which the account needs.
+        # The rollups leave the memory, which the account needs, and so do tables that are not used any more.
         written_before = resources.sql_order("account")[0]
         for name, unused in _plan(keep_events):
-            if name == written_before:
+            if name == written_before and not self._is_small:
                 db.run(self._con, "CHECKPOINT store")
             rows = run_file(self._con, name, empty)
             if name == _FINDINGS:
                 self._report_all(rows)
-            # Only names of our own schema.
-            db.run(self._con, "".join(f'DROP TABLE IF EXISTS "{table}";' for table in unused))
+            if not self._is_small:  # only names of our own schema
+                db.run(self._con, "".join(f'DROP TABLE IF EXISTS "{table}";' for table in unused))
 
     def _leave_out_levels(self) -> None:
         """Remove memory levels and the like from outside the chosen steps."""

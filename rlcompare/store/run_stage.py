@@ -23,7 +23,15 @@ from rlcompare.store.redaction import OF_TRAINING, redact
 
 _STATUSES = ("incomplete", "complete", "failed")
 
-RUN_STAGE = ("store/clock", "store/aligned", "store/waiting", "store/path_piece", "store/r_path")
+RUN_STAGE = (
+    "store/job",
+    "store/job_collective",
+    "store/clock",
+    "store/aligned",
+    "store/waiting",
+    "store/path_piece",
+    "store/r_path",
+)
 """The SQL files that need all captures of a run, in their order."""
 
 

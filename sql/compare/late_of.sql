@@ -1,7 +1,7 @@
 -- late_of(started): per side and member, how late it starts aligned collectives, and how often it starts last. Lateness is measured against
 -- the earliest member of the same collective. If the members start nearly together (within a quarter of the mean spread), none of them
 -- counts as last. Collectives are aligned by kind, group and ordinal within a capture; captures are paired by role, replica and place in
--- the step. Groups are identified by their members, else as in store/clock.sql by their name and the digits in the operators' names, which the
+-- the step. Groups are identified by their members, else as in store/job_collective.sql by their name and the digits in the operators' names, which the
 -- ranks of a run share. As in store/aligned.sql, a collective counts only if all were in it at one time, by aligned clocks (capture.ahead_ns).
 -- Sends and receives are left out, because they pair two different operators. `started` names a table of collectives with the columns side, run,
 -- role, folder, member, replica, place_in (the ordinal of the capture), step, kind, group_key, group_name, group_digits, ordinal, start_ns, end_ns

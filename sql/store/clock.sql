@@ -1,40 +1,14 @@
 -- Which machine's clock a capture has, and how far that is ahead of the others. Clocks are compared by the ends of collectives whose members are on
 -- several machines. Collectives within one machine count for nothing here: its ranks have one clock.
--- `job_collective` has the collectives of all ranks by where they meet: by kind, group and ordinal in the step, a send with the receive of the other member
--- of a group of two. Captures of one job meet in a step by their place in time. Groups are identified by their members, else by their name and the
--- digits in the operators' names ("hcom_allReduce__210_0_1"), which come from the group's hash: "Group 0 Communication" is another group in each
--- process.
 -- A machine is known by its name. Where none is named, and ranks have devices of the same number, each rank counts as a machine, and so does a file
 -- that does not say when its clock began (finding unknown_epoch). A node is a machine while captures last that began with one step, because clocks
 -- drift.
 -- `clock`: in each collective, the first node is compared with the others (`measured`, a median over collectives); from node to node the offsets add
 -- up. All that meet, directly or not, get one `reference`. Times of captures with different references cannot be compared. capture.ahead_ns stays
--- NULL where no other machine was met.
--- Depends on capture, finding, r_collective.
--- Nothing without capture, r_collective.
--- Runs after capture_path.
-CREATE OR REPLACE TEMP TABLE job_step AS
-SELECT capture, step, rank, dense_rank() OVER (ORDER BY role, folder, replica, place) AS job
-FROM (
-    SELECT c.capture, c.step, m.rank, coalesce(m.role, '') AS role, coalesce(m.phase, '') AS folder, coalesce(m.replica, -1) AS replica,
-           dense_rank() OVER (PARTITION BY m.role, m.phase, m.replica, m.rank, c.step ORDER BY m.ordinal) AS place
-    FROM (SELECT DISTINCT capture, step FROM r_collective) AS c JOIN capture AS m ON m.capture = c.capture
-    WHERE m.rank IS NOT NULL
-);
-CREATE OR REPLACE TEMP TABLE shared_job AS
-SELECT job FROM job_step GROUP BY job HAVING count(DISTINCT rank) > 1;
-CREATE OR REPLACE TEMP TABLE job_collective AS
-WITH grouped AS (
-    SELECT c.*, CASE WHEN c.group_key NOT LIKE 'group %' THEN string_split(c.group_key, ',') END AS ranks FROM r_collective AS c
-)
-SELECT j.job, c.capture, c.device_id, c.step, m.rank, c.kind, c.ordinal, c.start_ns, c.end_ns, c.group_name,
-       coalesce(len(c.ranks), m.world_size) AS members,
-       hash(CASE WHEN c.ranks IS NULL THEN concat_ws(' ', coalesce(c.group_name, c.group_key), regexp_extract(c.name, '__([0-9]{3})_', 1))
-                 ELSE c.group_key END) AS group_id,   -- a list of a thousand members is slow to compare
-       CASE WHEN c.kind = 'send' THEN 'from ' || m.rank
-            WHEN c.kind = 'recv' THEN 'from ' || list_filter(c.ranks, lambda rank: rank <> CAST(m.rank AS VARCHAR))[1] ELSE c.kind END AS meeting
-FROM grouped AS c JOIN capture AS m ON m.capture = c.capture JOIN job_step AS j ON j.capture = c.capture AND j.step IS NOT DISTINCT FROM c.step
-WHERE c.start_ns IS NOT NULL AND c.end_ns IS NOT NULL AND (c.kind NOT IN ('send', 'recv', 'batch_send_recv') OR len(c.ranks) = 2);
+-- NULL where no other machine was met. Captures that share no job have no row.
+-- Depends on capture, finding, job_collective, job_step, shared_job.
+-- Nothing without capture, job_step, shared_job.
+-- Runs after capture_path, job, job_collective.
 CREATE OR REPLACE TEMP TABLE clock AS
 WITH RECURSIVE apart AS (
     SELECT p.job FROM job_collective AS p JOIN capture AS m ON m.capture = p.capture GROUP BY p.job
@@ -42,7 +16,8 @@ WITH RECURSIVE apart AS (
 ), own AS (
     SELECT DISTINCT capture FROM finding WHERE key = 'unknown_epoch'
 ), begun AS (
-    SELECT capture, rank, min({'step': step, 'job': job}) AS first FROM job_step GROUP BY ALL
+    SELECT capture, rank, min({'step': step, 'job': job}) AS first FROM job_step
+    WHERE capture IN (SELECT capture FROM job_step WHERE job IN (FROM shared_job)) GROUP BY ALL
 ), machine AS (
     SELECT b.capture, dense_rank() OVER (ORDER BY b.first, CASE WHEN o.capture IS NOT NULL THEN m.path END,
                                          coalesce(m.host, CASE WHEN a.job IS NOT NULL THEN 'rank ' || b.rank END)) AS node
