@@ -18,7 +18,15 @@ CREATE OR REPLACE TEMP MACRO matrix(dims, format) AS CASE
 CREATE OR REPLACE TEMP MACRO same_dimension(x, x_nz, y, y_nz) AS
     x = y OR (x_nz AND NOT y_nz AND x - y BETWEEN 0 AND 31) OR (y_nz AND NOT x_nz AND y - x BETWEEN 0 AND 31);
 CREATE OR REPLACE TEMP MACRO dimension(x, x_nz, y, y_nz) AS CASE WHEN NOT x_nz THEN x WHEN NOT y_nz THEN y WHEN x >= 512 THEN x END;
-CREATE OR REPLACE TEMP TABLE kernel_work AS
+CREATE OR REPLACE TEMP TABLE kernel_work (   -- apart from its query, as to find the columns of that takes long
+    key BIGINT,
+    work VARCHAR,
+    at_most BOOLEAN,
+    flop DOUBLE,
+    bytes DOUBLE,
+    precision VARCHAR
+);
+INSERT INTO kernel_work
 WITH shared AS (   -- operators that launched several matrix kernels: their shapes are those of all of them together
     SELECT DISTINCT y.key FROM (
         SELECT capture, id FROM kernel WHERE output_shapes IS NULL AND host_op_id IS NOT NULL AND input_shapes IS NOT NULL AND ends_with(category, 'cube')
