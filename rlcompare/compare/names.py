@@ -66,6 +66,9 @@ _UNITS = (
 _STARTS = tuple({pattern.split("*")[0] for pattern, _ in (*_POLARITIES, *_UNITS)})
 """How the names begin that a pattern matches."""
 
+_OURS = ("time.", "workload.", "memory.", "role.", "phase.")
+"""How the names begin that the catalogue does not have: those of metrics that rlcompare computes."""
+
 WORKLOAD = {
     "perf/total_num_tokens": "workload.total_tokens",
     "response_length/mean": "workload.response_length_mean",
@@ -85,7 +88,7 @@ def polarity_of(metric: str) -> Polarity:
     """Which direction of a metric is better; neutral if unknown."""
     if metric in _TIME_POLARITIES:
         return _TIME_POLARITIES[metric]
-    if (known := entry(metric)) is not None:
+    if not metric.startswith(_OURS) and (known := entry(metric)) is not None:
         return known.polarity
     return _of_first(metric, _POLARITIES, NEUTRAL)
 
@@ -95,7 +98,7 @@ def unit_of(metric: str) -> str:
     """The unit of a metric; empty if it has none or if unknown."""
     if metric in _TIME_POLARITIES:
         return "ms"
-    if (known := entry(metric)) is not None:
+    if not metric.startswith(_OURS) and (known := entry(metric)) is not None:
         return known.unit
     return _of_first(metric, _UNITS, "")
 

@@ -54,10 +54,6 @@ def new_store(
         try:
             db.attach(con, partial, read_only=False)
             con.execute("SET checkpoint_threshold = '1TB'")  # not after any statement that makes it 16 MB
-            if not keep_events:
-                # To try FSST on each text column takes half of the time of a checkpoint, and saves a fifth of the size
-                # of rollups at most: dictionaries save nearly as much.
-                con.execute("SET disabled_compression_methods = 'fsst'")
             create_tables(con, keep_events)
             yield con
             finish(con, partial)

@@ -8,6 +8,7 @@ import duckdb
 import pytest
 
 from rlcompare import resources
+from rlcompare.compare.names import _OURS
 from rlcompare.db import literal
 from rlcompare.metrics.catalogue import EXPLAINS, UNITS, Kind, as_text, entries, entry, rows
 from rlcompare.model.words import Polarity
@@ -68,7 +69,8 @@ def test_sql_finds_the_same_entries() -> None:
     logged = {t: [name for name in every if (one := entry(name, t)) and one.same_as is None] for t in trainers}
     with duckdb.connect() as con:
         con.execute("SET VARIABLE catalogue = ?", [as_text()])
-        con.execute(resources.sql("compare/catalogue"))
+        con.execute("CREATE TABLE c_logged AS SELECT 1 AS one")
+        con.execute(resources.sql("compare/load/catalogue"))
         names = ", ".join(map(literal, every))
         con.execute(f"CREATE TABLE c_metric (side VARCHAR, run INTEGER, name ENUM ({names}), given VARCHAR)")
         con.execute("CREATE TABLE c_trainer (side VARCHAR, run INTEGER, trainer VARCHAR)")
@@ -144,3 +146,8 @@ def test_what_means_the_same_is_compared_under_one_name(name: str, compared: str
     one = entry(name)
     assert one is not None
     assert one.canonical == compared
+
+
+def test_no_name_begins_as_those_of_our_own_metrics() -> None:
+    """``compare.names`` does not look for these in the catalogue."""
+    assert [one.name for one in entries() if one.name.startswith(_OURS)] == []
