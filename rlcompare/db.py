@@ -49,7 +49,7 @@ _COPY = r"(?:(?:list|events|copy)-of-|mended-|sound-)*"
 _PATTERN = re.compile(r"[*?\[]")
 _PLAIN = re.compile(r"[ -&(-~\n\t]*")
 """Texts that stand in quotes as they are."""
-_OF_QUERY = re.compile(r"^CREATE (?:OR REPLACE )?(?:TEMP )?TABLE \w+ AS\b", re.MULTILINE)
+_OF_QUERY = re.compile(r"^CREATE (?:OR REPLACE )?(?:TEMP )?TABLE (?:IF NOT EXISTS )?\w+ AS\b", re.MULTILINE)
 """A statement that makes a table of a query. Statements start at the start of a line."""
 
 _SCHEMA = ("schema/run", "schema/rollup", "schema/events")

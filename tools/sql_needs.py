@@ -121,11 +121,15 @@ def _ctes(query: exp.Expr, outer: Mapping[str, Needs]) -> dict[str, Needs]:
         return known
     for cte in with_.expressions:
         body = cte.this
-        if with_.args.get("recursive") and isinstance(body, exp.Union):
+        if _reads_itself(cte) and isinstance(body, exp.Union):
             known[cte.alias] = NOTHING
             body = body.this
         known[cte.alias] = _of_query(body, known)
     return known
+
+
+def _reads_itself(cte: exp.Expr) -> bool:
+    return any(table.name == cte.alias for table in cte.this.find_all(exp.Table))
 
 
 def _of_query(query: exp.Expr | None, outer: Mapping[str, Needs]) -> Needs:
@@ -147,7 +151,9 @@ def _of_select(query: exp.Select, known: Mapping[str, Needs]) -> Needs:
     source, group = query.args.get("from_"), query.args.get("group")
     if source is None or (group is None and any(_aggregates(item, query) for item in query.expressions)):
         return NOTHING
-    if group is not None and any(group.args.get(key) for key in ("grouping_sets", "cube", "rollup")):
+    if group is None and query.args.get("having") is not None:
+        return NOTHING
+    if group is not None and group.find(exp.GroupingSets, exp.Cube, exp.Rollup) is not None:
         return NOTHING
     if group is not None and group.args.get("all") and all(_aggregates(item, query) for item in query.expressions):
         return NOTHING

@@ -12,6 +12,7 @@ import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from rlcompare.errors import InputError, says_it_may_pass
 from rlcompare.model.run import Finding
 from rlcompare.sources.blocks import check_room
 from rlcompare.sources.content import DAMAGED, is_unfinished, journal_of, log_of, refuse_views
+from rlcompare.sql_order import filled
 
 MAGIC = b"SQLite format 3\x00"
 _LOG_HEADER = 32
@@ -230,31 +232,51 @@ def attempt(con: duckdb.DuckDBPyConnection, name: str, empty: resources.EmptyTab
     Raises:
         duckdb.Error: the cause is not the database's content: interrupted, or out of memory.
     """
-    if empty.skips(name):
-        db.run_without_rows(con, resources.sql(name))
-        empty.ran(name, ())
-        return None
     failures: list[Failure] = []
     with_rows: set[str] = set()
-    fetch_or_note(con, name, failures, with_rows)
+    fetch_or_note(con, name, failures, with_rows, skipped=empty.skips(name))
     if failures:
+        empty.forget(chain(*filled(resources.sql(name))))
+        _make_missing_tables(con, name)
         return failures[0]
     empty.ran(name, with_rows)
     return None
 
 
+def _make_missing_tables(con: duckdb.DuckDBPyConnection, name: str) -> None:
+    """Makes the tables that a file of ours failed to make, empty, so that what else reads them gives what is left."""
+    text = resources.sql(name).replace("CREATE OR REPLACE TEMP TABLE", "CREATE TEMP TABLE IF NOT EXISTS")
+    for statement in con.extract_statements(text):
+        if statement.type == duckdb.StatementType.CREATE:
+            try:
+                db.run_without_rows(con, statement.query)
+            except NOT_THE_INPUT:
+                raise
+            except UNREADABLE:
+                continue
+
+
 def fetch_or_note(
-    con: duckdb.DuckDBPyConnection, name: str, failures: list[Failure], with_rows: set[str] | None = None
+    con: duckdb.DuckDBPyConnection,
+    name: str,
+    failures: list[Failure],
+    with_rows: set[str] | None = None,
+    *,
+    skipped: bool = False,
 ) -> list[tuple[Any, ...]]:
     """The rows of one of our SQL files; if it fails, none, and its name and the reason are added to ``failures``.
 
     Args:
         with_rows: as for ``fetch``.
+        skipped: whether its queries make no rows.
 
     Raises:
         duckdb.Error: as for ``attempt``.
     """
     try:
+        if skipped:
+            db.run_without_rows(con, resources.sql(name))
+            return []
         return fetch(con, name, with_rows)
     except NOT_THE_INPUT:
         raise

@@ -2,7 +2,6 @@
 -- Of these also the time of those that take longer than before, of those that take less, and the largest change of a single one. Without
 -- operators that wait for the device.
 -- Depends on c_account, c_divisor, c_operator, side_mean.
--- Nothing without c_divisor, c_operator.
 WITH exact AS (
     SELECT phase, name, side, divisor, sum(calls) AS calls, sum(host_self_ns) AS ns
     FROM c_operator JOIN c_divisor USING (side, run, capture)

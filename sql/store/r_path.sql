@@ -40,5 +40,6 @@ DROP TABLE divided;
 DROP TABLE exposed;
 DROP TABLE job_collective;
 DROP TABLE job_step;
+DROP TABLE shared_job;
 DROP TABLE path_piece;
 DROP TABLE path_window;

@@ -220,10 +220,10 @@ class TestKeys:
     ) -> None:
         fetch = sqlite_input.fetch
 
-        def disk_error(con: duckdb.DuckDBPyConnection, asked: str) -> Any:
+        def disk_error(con: duckdb.DuckDBPyConnection, asked: str, *with_rows: Any) -> Any:
             if asked == f"sources/ascend_db/{name}":
                 raise duckdb.Error("disk I/O error")
-            return fetch(con, asked)
+            return fetch(con, asked, *with_rows)
 
         runs = find_runs(samples / "new")
         with monkeypatch.context() as patch:

@@ -19,12 +19,12 @@ MAIN = "from rlcompare.cli.main import main; main()"
 SLOW_MAIN = """
 from rlcompare import db, resources
 run, first = db.run, resources.sql(resources.sql_order("rollup")[0])
-def endless(con, sql, *parameters):
+def endless(con, sql, *parameters, **options):
     if getattr(sql, "query", sql).strip() in first:
         run(con, "CREATE TABLE memory.main.filler AS SELECT * FROM range(1000)")
         open("under-way", "w").close()
         run(con, "SELECT count(*) FROM range(100000000000) a, range(1000000) b")
-    return run(con, sql, *parameters)
+    return run(con, sql, *parameters, **options)
 db.run = endless
 """
 SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]

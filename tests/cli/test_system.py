@@ -86,9 +86,8 @@ class TestRefusals:
     @pytest.mark.parametrize(
         ("kilobytes", "command", "file", "remedy"),
         [
-            # before the store is begun, while temporary files are made, and when the finished store is written out
+            # before the store is begun, and when the finished store is written out
             (1, "ingest", "run.duckdb", "choose another path with -o"),
-            (60, "ingest", "a temporary file in ", "set TMPDIR to another folder"),
             (300, "ingest", "run.duckdb", "choose another path with -o"),
             (300, "diff", "cache", "use --cache-dir or --no-cache"),
             (300, "no-cache", "a temporary file in ", "set TMPDIR to another folder"),

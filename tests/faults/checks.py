@@ -220,7 +220,8 @@ def one_store_for_all(folder: Path) -> None:
 def limited_file_sizes(folder: Path) -> None:
     """As a quota: writing fails although the disk has room."""
     cases: Sequence[tuple[str, int, Arguments, tuple[str, ...]]] = (
-        ("temporary", 100, _DIFF, ("a temporary file in", "set TMPDIR to another folder")),
+        ("cache", 100, _DIFF, ("cache cannot be written", "use --cache-dir or --no-cache")),
+        ("temporary", 100, (*_DIFF, "--no-cache"), ("a temporary file in", "set TMPDIR to another folder")),
         ("out", 300, _STORE, ("out/run.duckdb cannot be written", "choose another path with -o")),
     )
     for name, kilobytes, arguments, says in cases:

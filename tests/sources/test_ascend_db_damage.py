@@ -146,6 +146,25 @@ def test_a_database_with_a_damaged_page_gives_what_is_left(profile: Path, tmp_pa
     assert rows(store, "SELECT count(name) FROM collective") == [(0,)]
 
 
+@pytest.mark.parametrize("leaf", [False, True])
+def test_damage_in_one_table_while_others_have_no_rows(profile: Path, tmp_path: Path, leaf: bool) -> None:
+    """What is skipped because of the one may still name what the other did not give."""
+    with edited(profile) as con:
+        con.execute("DELETE FROM CONNECTION_IDS")
+        (page,) = con.execute("SELECT rootpage FROM sqlite_master WHERE name = 'PYTORCH_API'").fetchone()
+        (size,) = con.execute("PRAGMA page_size").fetchone()
+    with database_of(profile).open("r+b") as file:
+        if leaf:  # the last one, to which the root page points
+            file.seek((page - 1) * size + 8)
+            page = int.from_bytes(file.read(4), "big")
+        file.seek((page - 1) * size)
+        file.write(b"\xff" * 64)
+    store = store_of(profile, tmp_path / "run.duckdb")
+    assert "the readable part is used, without framework" in findings(store)["damaged_database"]
+    assert rows(store, "SELECT count(*) > 0 FROM r_api") == [(True,)]
+    assert rows(store, "SELECT count(*) FROM kernel") == [(187,)]
+
+
 def test_a_locked_database_says_so(profile: Path, tmp_path: Path) -> None:
     with closing(sqlite3.connect(database_of(profile), isolation_level=None)) as con:
         con.execute("BEGIN EXCLUSIVE")
