@@ -50,7 +50,7 @@ MOST_VALUES = 250_000
 VALUES_PER_NAME = 50
 """A part has so many times as many values as there are names: each part goes through all names."""
 
-_LARGE_BYTES = 4 * 2**20
+_LARGE_BYTES = 3 * 2**20
 """Smaller stores are not searched for very many names."""
 
 _KNOWN_SHORT = ("sources/macro/bare_name", "sources/macro/short_name", "compare/setup/known_short")
