@@ -1,9 +1,10 @@
 """The order in which the SQL files of one folder run, derived from their headers (``sql_header``).
 
 A file runs after all files of its folder that make what its header depends on: files that create, fill or update the
-table, or set the variable. "Runs after" adds files to that. It also decides the order of two files that change what the
-other reads: a file never waits for one that runs after it. Files that do not wait for each other run in alphabetical
-order. Queries, which make nothing, and files that are run by name are not part of the order.
+table, or set the variable. A file that adds rows to a table runs after the one that creates it. "Runs after" adds files
+to that. It also decides the order of two files that change what the other reads: a file never waits for one that runs
+after it. Files that do not wait for each other run in alphabetical order. Queries, which make nothing, and files that
+are run by name are not part of the order.
 """
 
 from __future__ import annotations
@@ -61,10 +62,12 @@ def predecessors(texts: Mapping[str, str]) -> dict[str, set[str]]:
     for name in headers:
         for thing in (*made(texts[name]), *(f"${variable}" for variable in variables_set(texts[name]))):
             makers.setdefault(thing, set()).add(name)
+    creators = {table: name for name in headers for table in filled(texts[name])[0]}
     before: dict[str, set[str]] = {}
     for name, header in headers.items():
         needed = (*header.depends_on, *(f"${variable}" for variable in header.variables))
-        before[name] = set().union(*(makers.get(thing, ()) for thing in needed), header.runs_after) - {name}
+        creating = {creators[table] for table in filled(texts[name])[1] if table in creators}
+        before[name] = set().union(*(makers.get(thing, ()) for thing in needed), header.runs_after, creating) - {name}
         if missing := sorted(header.runs_after.keys() - headers.keys()):
             raise ValueError(f"{name}.sql runs after {missing[0]}, which is not in the order of its folder")
     for name, header in headers.items():

@@ -166,9 +166,9 @@ def _conjuncts(condition: exp.Expr) -> list[exp.Expr]:
     """The conditions that must all hold."""
     if isinstance(condition, exp.Paren):
         return _conjuncts(condition.this)
-    return (
-        [*_conjuncts(condition.left), *_conjuncts(condition.right)] if isinstance(condition, exp.And) else [condition]
-    )
+    if isinstance(condition, exp.And):
+        return [*_conjuncts(condition.left), *_conjuncts(condition.right)]
+    return [condition]
 
 
 def _of_filter(condition: exp.Expr, known: Mapping[str, Needs]) -> Needs:

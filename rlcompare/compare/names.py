@@ -8,7 +8,7 @@ from fnmatch import translate
 from functools import cache, lru_cache
 from typing import TypeVar
 
-from rlcompare.metrics import entry
+from rlcompare.metrics import Entry, entry
 from rlcompare.model.words import Polarity
 
 T = TypeVar("T")
@@ -83,12 +83,17 @@ FOLLOW_STEP = ("timing_s/step", "perf/time_per_step", TOKEN_RATE, "perf/throughp
 """Training's time of the step, and what follows from it: luck that moves the one moves the others."""
 
 
+def _logged(metric: str) -> Entry | None:
+    """The entry of a metric that training logs."""
+    return None if metric.startswith(_OURS) else entry(metric)
+
+
 @lru_cache(_KEPT_NAMES)
 def polarity_of(metric: str) -> Polarity:
     """Which direction of a metric is better; neutral if unknown."""
     if metric in _TIME_POLARITIES:
         return _TIME_POLARITIES[metric]
-    if not metric.startswith(_OURS) and (known := entry(metric)) is not None:
+    if (known := _logged(metric)) is not None:
         return known.polarity
     return _of_first(metric, _POLARITIES, NEUTRAL)
 
@@ -98,7 +103,7 @@ def unit_of(metric: str) -> str:
     """The unit of a metric; empty if it has none or if unknown."""
     if metric in _TIME_POLARITIES:
         return "ms"
-    if not metric.startswith(_OURS) and (known := entry(metric)) is not None:
+    if (known := _logged(metric)) is not None:
         return known.unit
     return _of_first(metric, _UNITS, "")
 

@@ -1,7 +1,6 @@
 -- The steps of each member in the domains of which it has rows; all steps, where the rows are those of whole captures.
 -- Depends on c_capture, c_domain_present, c_step.
 -- Nothing without c_capture, c_domain_present, c_step.
--- Runs after domain_steps.
 INSERT INTO c_domain_steps
 SELECT m.side, m.run, m.role, m.folder, m.member, p.domain, count(DISTINCT s.step) FILTER (WHERE s.selected OR p.whole)
 FROM (SELECT c.side, c.run, c.role, c.folder, c.member, p.domain, bool_or(p.whole) AS whole

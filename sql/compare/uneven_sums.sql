@@ -1,7 +1,6 @@
 -- Device times of operators are not compared if some members have the profiler's own sums, which contain collectives and copies.
 -- Depends on c_capture, c_operator.
 -- Nothing without c_capture, c_operator.
--- Runs after uneven.
 INSERT INTO c_uneven
 WITH operators AS (
     SELECT c.side, count(o.device_total_ns) > 0 AS operator_times, bool_or(o.is_sum AND o.device_total_ns IS NOT NULL) AS has_sums

@@ -26,6 +26,10 @@ def test_every_file_that_fills_or_updates_a_table_runs_before_its_readers() -> N
     assert order(a=SUMS, m=update, z=fill) == ["z", "m", "a"]
 
 
+def test_a_file_that_adds_rows_runs_after_the_one_that_creates_the_table() -> None:
+    assert order(a="-- More.\nINSERT INTO raw SELECT 2;", b=RAW, c=SUMS.replace("sums", "c")) == ["b", "a", "c"]
+
+
 def test_files_that_need_nothing_of_each_other_run_in_alphabetical_order() -> None:
     assert order(c=SUMS, b=RAW, d="-- D.\nSET VARIABLE d = 1;", a="-- A.\nSET VARIABLE a = 1;") == ["a", "b", "c", "d"]
 
