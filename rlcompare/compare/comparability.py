@@ -12,6 +12,7 @@ from fnmatch import fnmatchcase
 from rlcompare.compare.captures import captures_found
 from rlcompare.compare.lone_settings import SAMPLED, lone_settings
 from rlcompare.compare.records import (
+    SEVERAL_PROCESSES,
     Capture,
     GroupOfCaptures,
     KernelMatchSummary,
@@ -411,12 +412,29 @@ def _measured(measured: Sequence[Measured]) -> list[Finding]:
 
 
 def _lost(lost: Sequence[Lost]) -> list[Finding]:
-    """Profiles that lost rows: what they lack looks like other work."""
-    sides = [side for side in SIDES if any(row.side == side for row in lost)]
-    where = "both sides" if len(sides) > 1 else "the baseline" if sides == ["baseline"] else "the new side"
-    message = f"Kernels or collectives are lost on {where}: the change is not explained."
-    has = [("some lost" if side in sides else "all") for side in SIDES]
-    return [Finding("rows", has[0], has[1], CAUTION, message)]
+    """Profiles that lost rows, so that what they lack looks like other work; and traces whose processes are one."""
+    merged = [row for row in lost if row.what == SEVERAL_PROCESSES]
+    findings = []
+    if sides := _sides_of([row for row in lost if row not in merged]):
+        message = f"Kernels or collectives are lost on {_on(sides)}: the change is not explained."
+        has = [("some lost" if side in sides else "all") for side in SIDES]
+        findings.append(Finding("rows", has[0], has[1], CAUTION, message))
+    if sides := _sides_of(merged):
+        message = (
+            f"A trace of {_on(sides)} holds several processes, whose launches cannot be told apart: the change is not"
+            " explained."
+        )
+        has = [("several in a trace" if side in sides else "one per trace") for side in SIDES]
+        findings.append(Finding("processes", has[0], has[1], CAUTION, message))
+    return findings
+
+
+def _sides_of(lost: Sequence[Lost]) -> list[SideName]:
+    return [side for side in SIDES if any(row.side == side for row in lost)]
+
+
+def _on(sides: Sequence[SideName]) -> str:
+    return "both sides" if len(sides) > 1 else "the baseline" if sides[0] == "baseline" else "the new side"
 
 
 def _kernels(kernels: KernelMatchSummary, matched: float | None, measured: Sequence[Measured]) -> list[Finding]:

@@ -87,6 +87,10 @@ class Finding(NamedTuple):
     times: int
 
 
+SEVERAL_PROCESSES = "several_processes"
+"""What a trace has instead of losses: its processes cannot be told apart."""
+
+
 class Lost(NamedTuple):
     side: SideName
     what: str

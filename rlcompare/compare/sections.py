@@ -13,6 +13,7 @@ from rlcompare.compare.overall import OUTSIDE, mean
 from rlcompare.compare.phrases import short
 from rlcompare.compare.places_of_calls import text_of
 from rlcompare.compare.records import (
+    SEVERAL_PROCESSES,
     DeviceCounter,
     Divergence,
     KernelMatchSummary,
@@ -190,7 +191,7 @@ def _kernels(maker: SectionMaker, rollups: Rollups) -> Section:
         )
     else:
         note = "Matched by operator type and input shapes."
-    if rollups.rows(Lost):
+    if any(lost.what != SEVERAL_PROCESSES for lost in rollups.rows(Lost)):
         note = "Rows were lost: kernels shown as gone or called less often may be among them."
     return maker.timed("kernels", rollups.taken(pairs.Kernel), "kernel", keys=_KERNEL_KEYS, note=note)
 

@@ -344,6 +344,24 @@ def test_kernels_of_a_torch_trace_without_a_usable_time_are_not_less_work(tmp_pa
     assert lost(sides[0]) == {}
 
 
+def test_several_processes_of_one_trace_are_no_loss(tmp_path: Path) -> None:
+    operators = [torch_traces.op("aten::mm", 3000.0 * number, 1000) for number in range(3)]
+    kernels = kernels_of_a_trace()
+    sides = []
+    for name, others in (("one", 1), ("several", 2)):
+        pids = (1, others, others)
+        events = [*kernels, *({**event, "pid": pid} for event, pid in zip(operators, pids, strict=True))]
+        path = torch_traces.write(tmp_path / name / "a.json", torch_traces.trace(*events))
+        sides.append(store_of(path.parent, tmp_path / f"{name}.duckdb"))
+    diff = compared(*sides)
+    found = {finding.key: finding for finding in diff.comparability.findings}
+    assert "rows" not in found
+    assert (found["processes"].baseline, found["processes"].new) == ("one per trace", "several in a trace")
+    assert "A trace of the new side holds several processes" in found["processes"].message
+    assert not diff.causes
+    assert "lost" not in diff.sections["kernels"].note
+
+
 @pytest.mark.slow
 def test_the_rest_of_a_cut_trace_is_not_less_work(tmp_path: Path) -> None:
     whole = json.dumps(torch_traces.trace(*kernels_of_a_trace()))

@@ -6,7 +6,7 @@ UNION ALL
 SELECT 'warning', 'lost_kernels', count(*) FILTER (NOT sound) || ' of ' || count(*) || ' kernels and operators have no usable time and do not count, so no causes are named'
 FROM trace_event WHERE cat IN ('kernel', 'cpu_op') HAVING count(*) FILTER (NOT sound) * 200 > count(*)
 UNION ALL
-SELECT 'warning', 'lost_kernels', 'it holds the operators of ' || count(DISTINCT process) || ' processes, whose launches cannot be told apart, so no causes are named: pass the traces of the ranks instead'
+SELECT 'warning', 'several_processes', 'it holds the operators of ' || count(DISTINCT process) || ' processes, whose launches cannot be told apart, so no causes are named: pass the traces of the ranks instead'
 FROM trace_event WHERE process IS NOT NULL HAVING count_if(process <> (SELECT mode(process) FROM trace_event)) * 200 > count(*)
 UNION ALL
 SELECT 'info', 'unknown_epoch', 'the start of its clock is unknown (baseTimeNanoseconds is missing): only collectives align its times with those of other files'
