@@ -63,6 +63,8 @@ WRITERS: Mapping[str, Callable[[Path, Path], None]] = {
 }
 """By format, what writes a diff.json as a file."""
 
+_PAGE = "html"
+
 
 @click.command("report", cls=Command)
 @click.argument("document", metavar="[DIFF.json]", required=False, type=path_type())
@@ -80,7 +82,7 @@ WRITERS: Mapping[str, Callable[[Path, Path], None]] = {
     "form",
     type=click.Choice(tuple(WRITERS)),
     section=OUTPUT,
-    help="A page, Markdown, or a workbook of all tables.  [default: by the ending of FILE, else html]",
+    help="A page, Markdown, or a workbook of all tables.  [default: by the ending of FILE; html if it has none]",
 )
 @language_option
 @common_options
@@ -96,7 +98,20 @@ def command(document: Path | None, output: Path, form: str | None, quiet: bool) 
     rlcompare report diff.json -o tables.xlsx
     """
     source = document or DEFAULT
-    ending = output.suffix.removeprefix(".").lower()
-    form = form or (ending if ending in WRITERS else "html")
     check_output(output, [source], "-o")
-    WRITERS[form](source, output)
+    WRITERS[form or _format_of(output)](source, output)
+
+
+def _format_of(output: Path) -> str:
+    """The format that the ending of a file stands for.
+
+    Raises:
+        UsageError: it stands for none: a page in a file named *.csv would surprise whoever opens it.
+    """
+    ending = output.suffix.lower()
+    if output == STDOUT or ending in ("", ".htm"):
+        return _PAGE
+    if ending.removeprefix(".") not in WRITERS:
+        known = ", ".join(f".{form}" for form in WRITERS)
+        raise UsageError(f"-o {output}: no format of this command ends in {ending}: use {known}, or --format")
+    return ending.removeprefix(".")

@@ -197,7 +197,7 @@ _BESIDE: Mapping[str, Sequence[Beside]] = {
 _RESPONSES = "actor_rollout_ref.rollout.n"
 """The setting of that name; other settings' names begin with it."""
 _BATCH = (_RESPONSES, "data.train_batch_size", *DEVICES)
-_SETTINGS: Mapping[str, Sequence[str]] = {
+SETTINGS: Mapping[str, Sequence[str]] = {
     GENERATION: (*_BATCH, "data.max_", "actor_rollout_ref.rollout."),
     WAITING: ("data.max_response_length", "async_training.", "actor_rollout_ref.rollout."),
     "update_actor": (*_BATCH, "trainer.balance_batch", "actor_rollout_ref.actor."),
@@ -282,7 +282,7 @@ def settings_of(part: Part) -> Sequence[str]:
     """How the names of settings begin that concern a phase, or a part of it."""
     if part.name in (OUT_OF_GENERATION, OUT_OF_WORKERS) or part.name.startswith("waking up"):
         return tuple(f"actor_rollout_ref.rollout.{name}" for name in _OF_ENGINE)
-    return () if part.name in (OUT_OF_SAMPLE, OUT_OF_UNSCORED) else _SETTINGS.get(str(part.phase), ())
+    return () if part.name in (OUT_OF_SAMPLE, OUT_OF_UNSCORED) else SETTINGS.get(str(part.phase), ())
 
 
 def settings(evidence: Evidence, beginnings: Sequence[str], delta: float) -> str:

@@ -73,7 +73,7 @@ class Entry:
     Attributes:
         name: the name or pattern.
         same_as: the name under which this metric is compared, if releases or loggers name it differently; the fields
-            from ``unit`` on are then those of that name, but ``settings`` may be its own.
+            from ``unit`` on are then those of that name.
         trainers: the trainers (main, v1, one_step_off, fully_async, …), loggers or recipes that write it; empty: any.
         since, until: the first and last release of verl with it, as minor * 10 + patch (0.6.1 is 61); None: no limit.
         unit: one of ``UNITS``; empty: none.
@@ -84,7 +84,6 @@ class Entry:
         kind: how its time relates to that timer; None if it is no timer.
         explains: what it tells of a phase; one of ``EXPLAINS``.
         unknown: the number that is logged where the value is unknown.
-        settings: configuration keys that change it.
     """
 
     name: str
@@ -100,7 +99,6 @@ class Entry:
     kind: Kind | None = None
     explains: str | None = None
     unknown: float | None = None
-    settings: tuple[str, ...] = ()
 
     @property
     def canonical(self) -> str:
@@ -126,7 +124,7 @@ def rows() -> tuple[Mapping[str, str], ...]:
 
 
 def as_text() -> str:
-    """The lines without the header, with a tab between columns: what ``sql/compare/catalogue.sql`` reads.
+    """The lines without the header, with a tab between columns: what ``sql/compare/load/catalogue.sql`` reads.
 
     DuckDB splits texts six times as fast as it parses JSON.
     """
@@ -203,7 +201,6 @@ def _entry(row: Mapping[str, str]) -> Entry:
         kind=Kind(row["kind"]) if row["kind"] else None,
         explains=row["explains"] or None,
         unknown=float(row["unknown"]) if row["unknown"] else None,
-        settings=tuple(row["settings"].split()),
     )
 
 
@@ -215,5 +212,4 @@ def _inherited(given: Entry, other: Entry) -> Entry:
         trainers=given.trainers,
         since=given.since,
         until=given.until,
-        settings=given.settings or other.settings,
     )

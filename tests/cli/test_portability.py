@@ -15,6 +15,8 @@ from pathlib import Path
 
 import pytest
 
+from rlcompare.cli.diff import FORMATS, GATE_FORMATS
+
 from .conftest import Outcome
 
 HERE = Path(__file__).resolve().parent
@@ -48,12 +50,12 @@ def test_on_something_like_windows(samples: Path, tmp_path: Path) -> None:
     """Everything that compares works without POSIX, with no file name, rename or link that Windows refuses."""
     base, new = str(samples / "base"), str(samples / "new")
     python_path = os.pathsep.join([str(HERE / "other_system"), os.environ.get("PYTHONPATH", str(HERE.parent.parent))])
-    diff = ["diff", "-d", new, "-bp", base, "-o", "report", "--format", "md,csv,xlsx,parquet,trace"]
+    diff = ["diff", "-d", new, "-bp", base, "-o", "report", "--format", ",".join(FORMATS)]
     found = _run(
         tmp_path / "there",
         diff,
         [*diff, "--prefer", "text"],  # replaces the first report
-        ["gate", "-d", new, "-bp", base, "-o", "gate", "--format", "pr,junit,sarif,code-quality"],
+        ["gate", "-d", new, "-bp", base, "-o", "gate", "--format", ",".join(GATE_FORMATS)],
         ["report", "report/diff.json", "-o", "page.html"],
         ["explain", "1", "report/diff.json"],
         ["show", base, "--html", "show.html"],

@@ -50,6 +50,12 @@ def test_markdown_on_standard_output(rlcompare: Command, document: Path) -> None
     assert Path("page.md").read_text() == result.out, "the ending of the file is the format"
 
 
+def test_without_an_ending_it_is_a_page(rlcompare: Command, document: Path) -> None:
+    for arguments in (["-o", "page"], ["-o", "page.htm"], ["-o", "page.csv", "--format", "html"]):
+        assert rlcompare("report", document, *arguments).code == 0
+        assert Path(arguments[1]).read_text()[:9].lower() == "<!doctype"
+
+
 def test_a_workbook_has_all_rows(rlcompare: Command) -> None:
     openpyxl = pytest.importorskip("openpyxl")
     write_report(_long(), Path("made"), set())
@@ -75,6 +81,11 @@ def test_a_document_without_its_files_says_so(rlcompare: Command, output: str) -
     ("arguments", "code", "message"),
     [
         (["made/diff.json", "-o", "made"], 2, "made is a folder"),
+        (
+            ["made/diff.json", "-o", "tables.csv"],
+            2,
+            "no format of this command ends in .csv: use .html, .md, .xlsx, or --format",
+        ),
         (["made/diff.json", "-o", "made/diff.json"], 2, "exists, and only files named"),
         (["made/diff.json", "-o", "no/such/page.html"], 2, "cannot be written (No such file or directory)"),
         (["made/report.html", "-o", "page.html"], 4, "not valid JSON"),

@@ -74,10 +74,22 @@ def test_links_and_names_in_a_document_lead_somewhere(document: Path) -> None:
         linked = place_of(str((document.parent / name).resolve().relative_to(ROOT))) if name else document
         assert linked.exists(), target
         assert not anchor or anchor in anchors(linked), target
-    for name, member in _PATH.findall(text):
+    assert_paths_exist(text, document)
+
+
+def test_paths_that_code_cites_exist() -> None:
+    cited = [path for path in sources() if assert_paths_exist(path.read_text(encoding="utf-8"), path)]
+    assert cited, "the pattern finds nothing"
+
+
+def assert_paths_exist(text: str, where: Path) -> int:
+    """Every `path` and `path::name` in a text exists; returns how many there are."""
+    found = _PATH.findall(text)
+    for name, member in found:
         place = place_of(name)
-        assert place.exists(), name
-        assert not member or member in names_in(place), f"{name}::{member}"
+        assert place.exists(), (where, name)
+        assert not member or member in names_in(place), (where, f"{name}::{member}")
+    return len(found)
 
 
 def test_every_document_of_docs_can_be_reached_from_the_front_page() -> None:

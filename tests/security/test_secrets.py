@@ -16,6 +16,7 @@ from typing import Any
 import duckdb
 import pytest
 
+from rlcompare.cli.diff import FORMATS
 from rlcompare.sources.detect import find_runs
 from rlcompare.store.build import build_stores
 from rlcompare.store.engines.local import LocalEngine
@@ -148,7 +149,7 @@ def assert_nothing_is_told(rlcompare: Command, base: Path, new: Path, folder: Pa
     """Runs every command that writes; all of it goes into ``folder``, the cache too."""
     cache = ("--cache-dir", folder / "cache")
     said = []
-    forms = [option for form in ("md", "xlsx", "csv", "trace", "parquet") for option in ("--format", form)]
+    forms = ("--format", ",".join(FORMATS))
     for command in (
         ("diff", "-d", new, "-bp", base, *forms, "-o", folder / "out", *cache),
         ("diff", "-d", new, "-bp", base, "--json", *cache),
