@@ -102,8 +102,8 @@ def _prepare(task: tuple[str, Path]) -> tuple[str, list[str]]:
 def _run_all(recipes: Sequence[Recipe], root: Path, options: argparse.Namespace) -> Iterator[Result]:
     keep = options.keep is not None
     batches = _batches(recipes, 1 if options.recipe or options.corpus else options.batch)
-    tasks = [(batch, root / batch[0].kind, root / f"work-{number}", keep) for number, batch in enumerate(batches)]
     end = time.monotonic() + options.minutes * 60 if options.minutes else None
+    tasks = [(batch, root / batch[0].kind, root / f"work-{number}", keep, end) for number, batch in enumerate(batches)]
     started = get_context("fork").Value("i", 0)
     with get_context("fork").Pool(options.jobs, _start, (started,)) as pool:
         for results in pool.imap_unordered(_run, tasks):
@@ -111,9 +111,6 @@ def _run_all(recipes: Sequence[Recipe], root: Path, options: argparse.Namespace)
                 if result.broken or options.verbose or options.recipe:
                     print(result, flush=True)
                 yield result
-            if end is not None and time.monotonic() > end:
-                pool.terminate()
-                return
 
 
 def _batches(recipes: Sequence[Recipe], most: int) -> Iterator[list[Recipe]]:
@@ -143,8 +140,11 @@ def _start(started: Synchronized[int]) -> None:
     os.sched_setaffinity(0, {core})  # an input uses one core, so that jobs share nothing
 
 
-def _run(task: tuple[list[Recipe], Path, Path, bool]) -> list[Result]:
-    recipes, home, scratch, keep = task
+def _run(task: tuple[list[Recipe], Path, Path, bool, float | None]) -> list[Result]:
+    """Nothing once the time is over: to end the pool instead may block, while a process waits for its next task."""
+    recipes, home, scratch, keep, end = task
+    if end is not None and time.monotonic() > end:
+        return []
     kind = kinds.find(recipes[0].kind)
     try:
         if len(recipes) == 1:
