@@ -35,7 +35,7 @@ def resource_root(kind: str) -> Path:
 
 @cache
 def sql(name: str) -> str:
-    """The text of one SQL file, by its path below ``sql/`` without the suffix, as in ``"rollup/kernel"``.
+    """The text of one SQL file, by its path below ``sql/`` without the suffix, as in ``"rollup/r_kernel"``.
 
     Raises:
         InstallationError: the file is missing, or cannot be read.

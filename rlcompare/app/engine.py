@@ -24,7 +24,7 @@ def engine_of(name: str, ray_address: str | None, mirrors: Mirrors) -> Engine | 
     """
     if name != "ray":
         if ray_address is not None:
-            raise UsageError("--ray-address requires --engine ray")
+            raise UsageError("--ray-address needs --engine ray: add it, or leave --ray-address out")
         return None
     from rlcompare.store.engines.ray import RayEngine
 

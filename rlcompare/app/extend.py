@@ -253,7 +253,9 @@ def _make(request: Extension, series: _Series, side: SideName, number: int, say:
         target.mkdir(parents=True)
         code = _run(command, {"RLCOMPARE_SIDE": side, "RLCOMPARE_OUT": str(target.absolute())}, log)
     except OSError as error:
-        raise UsageError(f"{shlex.join(command)}: {error.strerror or type(error).__name__}") from error
+        reason = error.strerror or type(error).__name__
+        hint = "check that it exists and may be executed"
+        raise UsageError(f"the command cannot be started ({reason}), {hint}: {shlex.join(command)}") from error
     problem = (
         f"the command ended with exit code {code}" if code else None if any(target.iterdir()) else "it wrote no run"
     )

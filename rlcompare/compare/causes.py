@@ -32,7 +32,7 @@ EXPLAINED = 0.8
 """Share of the change from which no further cause is looked for."""
 
 LARGE, WORTH_NAMING = 0.2, 0.05
-"""Shares of the change from which a cause comes before the places where the rest went, and from which it is named."""
+"""Shares of the change: from the first on, a cause is named before places; from the second on, after them."""
 
 FEW = 3
 """Up to so many single sets are named, if they explain the change, even if fewer places would."""

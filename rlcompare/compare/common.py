@@ -290,7 +290,9 @@ def _broad_work(evidence: Evidence, basis: Basis, amounts: Mapping[int, float]) 
     if by_calls:
         why = f"{'more' if basis.sign > 0 else 'fewer'} calls, {count(before)} → {count(after)}"
         metric = "workload.kernels"
-        parts = basis.of_kind("launch", "queue", "operator", "python") if before else {}
+        phases = {basis.parts[place].phase for place in amounts if basis.parts[place].delta * basis.sign > 0}
+        waits = basis.of_kind("launch", "queue", "operator", "python") if before else {}
+        parts = {place: part for place, part in waits.items() if part.phase in phases}  # others wait for other reasons
         waited = _as_changed(basis, {place: part.baseline * (after / before - 1) for place, part in parts.items()})
         amounts |= waited
 
@@ -301,8 +303,11 @@ def _broad_work(evidence: Evidence, basis: Basis, amounts: Mapping[int, float]) 
         what = f"The work was divided into {'more, smaller' if basis.sign > 0 else 'fewer, larger'} calls"
         why = f"{count(before)} → {count(after)} calls"
 
+    is_mean = by_calls and basis.is_other_on_path(basis.parts[place] for place in amounts)
+    means = "; the calls are means over ranks" if is_mean else ""
+
     def text(delta: float) -> str:
-        return f"{what}: {len(grown)} operators had {why} per step, which accounts for {ms(delta)}{between}."
+        return f"{what}: {len(grown)} operators had {why} per step, which accounts for {ms(delta)}{between}{means}."
 
     yield Candidate("workload", amounts, text, "workload", metric)
 

@@ -261,15 +261,27 @@ def _exchanged(evidence: Evidence) -> dict[str, tuple[float, float]]:
                 return {}
             calls[str(row["name"])] = old + before, new + after
     changes = {name: new - old for name, (old, new) in calls.items() if old != new}
+    phases = _phases_of_collectives(evidence)
     for sign in (1, -1):
         one, others = ([name for name, change in changes.items() if change * way > 0] for way in (sign, -sign))
         if len(one) == 1 and others and not any(all(calls[name]) for name in others):
             multiples = [-changes[name] / changes[one[0]] for name in others]
             if abs(changes[one[0]]) < 0.5 * max(calls[one[0]]):
                 continue  # most of its calls are on both sides, and may have changed for another reason
+            if any(phases.get(name) and phases.get(one[0], set()).isdisjoint(phases[name]) for name in others):
+                continue  # they came in another part of the step
             if all(1 <= multiple <= MOST_MULTIPLE and multiple.is_integer() for multiple in multiples):
                 return {name: calls[name] for name in (*one, *others)}
     return {}
+
+
+def _phases_of_collectives(evidence: Evidence) -> Mapping[str, set[str]]:
+    """The phases in which each kind of collective takes exposed time, on either side, as far as they are known."""
+    phases: dict[str, set[str]] = {}
+    for row in evidence.sections["account"].rows:
+        if row["kind"] in COMMUNICATION and row["phase"] is not None:
+            phases.setdefault(str(row["name"]), set()).add(str(row["phase"]))
+    return phases
 
 
 def _replaced(calls: Mapping[str, tuple[float, float]], parts: Mapping[int, Part]) -> Candidate:

@@ -32,6 +32,9 @@ LEAST_REASON = 0.2
 SAME_TIME = 0.5
 """How far the kernels' own change may be from that in the step, as a part of it, for one to be split like the other."""
 
+NETTED = 0.1
+"""From this part of an operator's change on, opposite ones of its phases or inputs are told, and no reason for them."""
+
 LEAST_MEAN = 0.0005
 """A smaller change of the mean time per call is 0.0 % for the reader."""
 
@@ -165,6 +168,9 @@ def _operator(evidence: Evidence, basis: Basis, name: str, parts: Mapping[int, P
         return
     amounts = whole(parts)
     rows: Sequence[Row] = evidence.kernels.get(name, ())
+    if netted := _netted_phases(parts, delta) or _netted_inputs(rows, delta):
+        yield Candidate("operator_time", amounts, f"{shown} takes {_by(delta)}: {netted}.", section, name)
+        return
     if main is not None and _elsewhere(main, parts) > 1 - SAME_PHASE:
         if in_phase := _in_phase(evidence, name, main):
             change, rows = in_phase
@@ -193,7 +199,7 @@ def _operator(evidence: Evidence, basis: Basis, name: str, parts: Mapping[int, P
             own = fsum(of_reason.values())
             launches = _launches(basis, name, parts, own, change) if what == "operator_calls" else {}
             slower = what == "operator_slower"
-            ends, rows = _with_facts(evidence, change, shape[0] if shape else None, own) if slower else ("", ())
+            ends, rows = _with_facts(evidence, basis, change, shape[0] if shape else None, own) if slower else ("", ())
             where = where_edited(evidence, name, parts) if what == "operator_calls" else ""
             alike = _has_same_types(evidence, name, shape[0] if shape else None)
             because = _because(what, change, place, own, counted=counted, alike=alike)
@@ -202,7 +208,7 @@ def _operator(evidence: Evidence, basis: Basis, name: str, parts: Mapping[int, P
 
 
 def _with_facts(
-    evidence: Evidence, change: OperatorChange, shapes: str | None, delta: float
+    evidence: Evidence, basis: Basis, change: OperatorChange, shapes: str | None, delta: float
 ) -> tuple[str, tuple[Row, ...]]:
     """What ends the sentence on a slower operator: its rate, what changed with it, its module; these as rows.
 
@@ -212,7 +218,7 @@ def _with_facts(
         calls = fsum(one.new_calls for one in evidence.operators if one.name == change.name)
         return interrupted if change.new_calls == calls else "", ()  # it counts the calls of all inputs and phases
     facts = changed_with(evidence, change, shapes)
-    module, row = in_odd_module(evidence, delta)
+    module, row = in_odd_module(evidence, basis, delta)
     return achieved(evidence, change, shapes) + clauses(facts) + module, (*(fact.row for fact in facts), *row)
 
 
@@ -308,6 +314,48 @@ def _in_phase(evidence: Evidence, name: str, main: Part) -> tuple[OperatorChange
     return (change, rows) if abs(mean_total([main]) / (change.new - change.baseline) - 1) <= SAME_TIME else None
 
 
+def _netted_phases(parts: Mapping[int, Part], delta: float) -> str:
+    """The changes of an operator by phase, if they are opposite ones; else empty."""
+    phases: dict[str, float] = {}
+    for part in parts.values():
+        name = f"in {short(part.phase)}" if part.phase else "outside of the phases"
+        phases[name] = phases.get(name, 0.0) + part.delta
+    return _netted(phases, delta, "in other phases")
+
+
+def _netted_inputs(kernels: Sequence[Row], delta: float) -> str:
+    """The changes of an operator by input shapes, if they are opposite ones; else empty.
+
+    Shapes that one side alone has are other work: then it is told how the sizes of the inputs changed.
+
+    Args:
+        delta: the operator's change in the step. That of its kernels may be another: some run beside others.
+    """
+    inputs: dict[str, float] = {}
+    for row in kernels:
+        if not row.get("input_shapes") or row["presence"] != Presence.BOTH:
+            return ""
+        name = f"with inputs {short(str(row['input_shapes']))}"
+        inputs[name] = inputs.get(name, 0.0) + (number(row["delta"]) or 0.0)
+    own = fsum(inputs.values())
+    return (
+        _netted({name: value * delta / own for name, value in inputs.items()}, delta, "with other inputs")
+        if own
+        else ""
+    )
+
+
+def _netted(changes: Mapping[str, float], delta: float, others: str) -> str:
+    """Changes that sum to another, the largest ones by name, if those against it are a part of it that counts."""
+    against = fsum(value for value in changes.values() if value * delta < 0)
+    if abs(against) < NETTED * abs(delta):
+        return ""
+    by_size = sorted(changes, key=lambda name: (-abs(changes[name]), name))
+    named, rest = by_size[:_NAMED], fsum(changes[name] for name in by_size[_NAMED:])
+    told = [f"{signed(changes[name])} {name}" for name in named]
+    return ", ".join([*told, f"{signed(rest)} {others}"] if by_size[_NAMED:] else told)
+
+
 def _shape(kernels: Sequence[Row], parts: Mapping[int, Part], delta: float) -> tuple[str, OperatorChange] | None:
     """The input shapes that hold most of an operator's change, if others hold a part of its time."""
     rows = [
@@ -320,7 +368,7 @@ def _shape(kernels: Sequence[Row], parts: Mapping[int, Part], delta: float) -> t
         grown, share = number(row["delta"]) or 0.0, (number(row["baseline"]) or 0.0) / time if time else 1.0
         if row.get("phase") not in (None, phase):
             continue
-        if row.get("input_shapes") and grown / delta >= MOST_OF and share < MOST_OF:
+        if row.get("input_shapes") and MOST_OF <= grown / delta <= 1 / MOST_OF and share < MOST_OF:
             return str(row["input_shapes"]), operator_changes([row])[0]
     return None
 

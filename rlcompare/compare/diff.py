@@ -27,7 +27,7 @@ from rlcompare.compare.series import thinned_series
 from rlcompare.compare.sides import environments, make_sides
 from rlcompare.compare.stability import symptoms_of
 from rlcompare.compare.step_noise import with_step_noise, without_evidence_of_steps
-from rlcompare.compare.steps_and_ranks import lone_found
+from rlcompare.compare.steps_and_ranks import are_steps_alike, lone_found
 from rlcompare.compare.timeline import timeline_of
 from rlcompare.compare.timers import TrainingLog, training_log
 from rlcompare.compare.training import have_phases, rare_phases
@@ -119,7 +119,7 @@ def _compared(rollups: Rollups, options: CompareOptions) -> Diff:
             steps_known=are_steps_known(comparability),
             lone_phases=lone_phases(groups),
             times_whole=are_times_whole(groups) and not lost,
-            same_members=not lone,
+            same_members=not lone and are_steps_alike(rollups.rows(records.UnevenSteps)),
             same_host=is_host_alike(comparability),
         )
     )

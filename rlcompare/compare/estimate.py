@@ -129,17 +129,8 @@ _MOST_PAIRS = 10_000
 """Pairs of runs up to which their orders are counted. Beyond, their distribution is as good as normal."""
 
 
-def p_value(baseline: Sequence[float], new: Sequence[float]) -> float:
-    """The odds of an order of runs that speaks as much for larger new values, if the sides differ in nothing.
-
-    Exact, one-sided. Equal values count as being in the wrong order.
-    """
-    wrong = sum(there <= here for here in baseline for there in new)
-    return odds_of_order(len(baseline), len(new), wrong)
-
-
 def odds_of_order(few: int, many: int, wrong: int) -> float:
-    """The odds that by luck at most so many pairs of runs are in the wrong order."""
+    """The odds that by luck at most so many pairs of runs are in the wrong order: exact, one-sided."""
     if few * many > _MOST_PAIRS:
         return NormalDist(few * many / 2, _deviation(few, many)).cdf(wrong + 0.5)
     ways = orders(*sorted((few, many)))

@@ -103,7 +103,8 @@ def _answering(evidence: Evidence, operators: Mapping[str, Mapping[int, Part]], 
 def _are_apart(evidence: Evidence, operators: Mapping[str, Mapping[int, Part]], one: str, other: str) -> bool:
     """Whether the calls of two operators are known to have come and gone in other modules.
 
-    In a model of many equal layers, all edits of a layer change calls by the same number.
+    In a model of many equal layers, all edits of a layer change calls by the same number. Where no modules are known,
+    they are apart if they came and went after different operators that are called as often as before.
     """
     places = []
     for name in (one, other):
@@ -111,8 +112,17 @@ def _are_apart(evidence: Evidence, operators: Mapping[str, Mapping[int, Part]], 
         place = evidence.edits.place(*found) if found else None
         if place is None:
             return False
-        places.append((place.where.inside, place.where.modules))
-    return places[0] != places[1]
+        places.append(place.where)
+    first, second = places
+    if first.inside or first.modules or second.inside or second.modules:
+        return (first.inside, first.modules) != (second.inside, second.modules)
+    return first.after != second.after and all(_is_as_before(evidence, where.after) for where in places)
+
+
+def _is_as_before(evidence: Evidence, operator: str | None) -> bool:
+    """Whether a framework operator is known to be called as often as before."""
+    rows = [row for row in evidence.sections["operators"].rows if operator and row["name"] == operator]
+    return any(row.get("baseline_calls") == row.get("new_calls") is not None for row in rows)
 
 
 def _are_few(answers: set[str], one_sided: set[str]) -> bool:

@@ -61,11 +61,12 @@ def _candidate(evidence: Evidence, basis: Basis, row: HostTime) -> Candidate | N
         return None
     cpu = f", as on a {'busier' if factor > 1 else 'less busy'} CPU" if evidence.same_host else ""
     place = "" if row.whole else f" in {short(row.phase)}"
+    mean = "; the percentage is a mean over ranks" if basis.is_other_on_path(parts.values()) else ""
 
     def text(delta: float) -> str:
         return (
             f"The host takes {times(factor)} for the same calls{place}{cpu}:"
-            f" the time the device waits for it {moved(delta)} per step."
+            f" the time the device waits for it {moved(delta)} per step{mean}."
         )
 
     return Candidate("host_pace", whole(parts), text, "operators", row.phase or "")

@@ -86,7 +86,7 @@ def _more_operators(evidence: Evidence, basis: Basis, delta: float) -> str:
         return ""
     if (after / before - 1) * step * (1 if delta > 0 else -1) < LEAST_FIT * abs(delta):
         return ""
-    return f"; the host runs {count(after)} operators per step instead of {count(before)}"
+    return f"; the host runs {count(after)} operators per step instead of {count(before)}{_means(basis)}"
 
 
 def host_reason(evidence: Evidence, basis: Basis, delta: float) -> tuple[str, tuple[Row, ...]]:
@@ -96,7 +96,16 @@ def host_reason(evidence: Evidence, basis: Basis, delta: float) -> tuple[str, tu
         delta: change of the time in which the device waits for the host.
     """
     more = _more_operators(evidence, basis, delta)
-    return (more, ()) if more else synchronisations(evidence, delta)
+    if more:
+        return more, ()
+    clause, facts = synchronisations(evidence, delta)
+    return clause + _means(basis) if clause else "", facts
+
+
+def _means(basis: Basis) -> str:
+    """A clause where the time of the path is that of one rank, say, and calls are counted as means over ranks."""
+    waits = basis.of_kind("launch", "queue", "operator", "python", "sync", "unknown")
+    return ", as means over ranks" if basis.is_other_on_path(waits.values()) else ""
 
 
 class _Calls(NamedTuple):

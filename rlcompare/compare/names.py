@@ -21,6 +21,7 @@ LOWER, HIGHER, NEUTRAL = Polarity.LOWER, Polarity.HIGHER, Polarity.NEUTRAL
 TIMES = {
     "path": LOWER,
     "step": LOWER,
+    "period": LOWER,
     "step_free": LOWER,
     "device_span": LOWER,
     "compute": LOWER,
@@ -41,6 +42,9 @@ TIMES = {
     "phases": LOWER,
 }
 """Every ``time.<name>`` in ms per step, with its polarity, in the order of the report; defined in docs/design.md §4."""
+
+_COUNTED = frozenset(f"workload.{name}" for name in ("kernels", "input_elements", "collectives", "collective_bytes"))
+"""What ``sql/compare/workload_sample.sql`` counts in profiles."""
 
 PHASE_TIMES = ("wall", "compute", "exposed_comm", "free")
 """Every ``phase.<phase>.<name>``: in ms per step, lower is better."""
@@ -127,6 +131,11 @@ def kind_of(member: str) -> str:
     return member.partition(" ")[0]
 
 
-def is_exact(metric: str) -> bool:
-    """Whether one run tells all of a metric. The requested workload does not vary by chance."""
+def is_workload(metric: str) -> bool:
+    """Whether a metric is an amount of work."""
     return metric.startswith("workload.")
+
+
+def is_exact(metric: str) -> bool:
+    """Whether one run tells all of a metric, as what a profile counts of its work. Responses of a log vary by luck."""
+    return metric in _COUNTED

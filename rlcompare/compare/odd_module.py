@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import fsum
 
 from rlcompare.compare.evidence import Evidence
 from rlcompare.compare.parts import COMPUTE, Basis, Candidate, by_name, total, whole
@@ -29,9 +30,15 @@ def odd_module(evidence: Evidence, delta: float) -> Row | None:
     return min(able, key=lambda row: (number(row["baseline"]) or 0.0, str(row["name"])), default=None)
 
 
-def in_odd_module(evidence: Evidence, delta: float) -> tuple[str, tuple[Row, ...]]:
-    """A clause on that module, and its times as a fact; both empty if there is none."""
+def in_odd_module(evidence: Evidence, basis: Basis, delta: float) -> tuple[str, tuple[Row, ...]]:
+    """A clause on that module, and its times as a fact; both empty if there is none.
+
+    A module's kernels are known by their sum alone. If other computation changed too, the change may be that of others.
+    """
     row = odd_module(evidence, delta)
+    changes = [abs(total(own.values())) for own in basis.operators.values()]
+    if fsum(changes) - abs(delta) > (1 - MOST_OF) * abs(delta):
+        return "", ()
     if row is None:
         return "", ()
     grown = number(row["delta"]) or 0.0

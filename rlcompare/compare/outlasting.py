@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from rlcompare.compare.findings import finding_of
-from rlcompare.compare.overall import outlasts
+from rlcompare.compare.overall import PERIOD, outlasts
 from rlcompare.model.diff import Delta, Finding
 from rlcompare.model.digits import grouped
 from rlcompare.model.words import SIDES, Severity
@@ -17,12 +17,14 @@ def outlasting_found(overall: Mapping[str, Delta]) -> Iterator[Finding]:
     Args:
         overall: the overall metrics, by id.
     """
+    sides = [side for side in SIDES if outlasts(overall, side)]
+    compared = "time.device_span" if len(sides) > 1 or PERIOD not in overall else PERIOD
     for side in SIDES:
-        if outlasts(overall, side):
+        if side in sides:
             times = (overall[metric].value(side) or 0.0 for metric in ("time.step", "time.device_span"))
             host, span = (f"{grouped(time, 3)} ms" for time in times)
             text = (
                 f"the device goes on after the host's steps: it takes {span} for a step that lasts {host} on the host,"
-                " so time.device_span is compared. Wait for the device at the end of each step, or record more steps."
+                f" so {compared} is compared. Wait for the device at the end of each step, or record more steps."
             )
             yield finding_of("outlasting", side, Severity.CAUTION, text)

@@ -52,7 +52,10 @@ PROFILED_STEP, OUTSIDE_PROFILE = "time.profiled_step", "time.outside_profile"
 PATH = "time.path"
 """The critical path over the ranks: the step of the whole job."""
 
-HEADLINES = (PATH, "time.step", "time.device_span", "time.comm", "time.phases")
+PERIOD = "time.period"
+"""The longer of the host's step and the device's span, where the device outlasts the host's steps on one side only."""
+
+HEADLINES = (PATH, "time.step", PERIOD, "time.device_span", "time.comm", "time.phases")
 """The headline metric is the first that both sides have. A single rank has no path. Without kernels only communication
 is known; without any device data (level_none) only the phases on the host."""
 
@@ -149,6 +152,7 @@ def overall_metrics(rollups: Rollups, runs: Mapping[SideName, int]) -> tuple[Del
     for path in rollups.rows(PathSample):
         overall.add(PATH, path.side, path.run, path.ns, NS_PER_MS)
     _add_times(overall, times)
+    _add_period(overall, times)
     for role in rollups.rows(RoleSample):
         name = f"role.{role.role}.{role.metric}"
         overall.add(name, role.side, role.run, role.ns, NS_PER_MS)
@@ -197,6 +201,8 @@ def _first_known(deltas: Sequence[Delta], metrics: Sequence[str]) -> str:
 def headlines(deltas: Mapping[str, Delta]) -> Sequence[str]:
     """``HEADLINES``, without those that follow the host's steps if the device works longer than these last.
 
+    If it does so on one side only, neither the steps nor the device's spans of the sides are the same thing.
+
     Args:
         deltas: the overall metrics, by id.
     """
@@ -211,7 +217,12 @@ def outlasts(deltas: Mapping[str, Delta], side: SideName) -> bool:
     So it is in a profile of few steps at whose end nothing waits for the device. Runs count that know all of the times.
     """
     times = (deltas.get(metric) for metric in ("time.step", "time.compute", "time.exposed_comm"))
-    runs = zip_longest(*(delta.samples.get(side, ()) if delta else () for delta in times))
+    step, compute, comm = (delta.samples.get(side, ()) if delta else () for delta in times)
+    return _outlasts(zip_longest(step, compute, comm))
+
+
+def _outlasts(runs: Iterable[tuple[float | None, float | None, float | None]]) -> bool:
+    """The same, of runs' times of the step, of computation and of exposed communication."""
     known = [
         (step, compute + (comm or 0.0)) for step, compute, comm in runs if step is not None and compute is not None
     ]
@@ -229,6 +240,26 @@ def _add_times(overall: Overall, times: Sequence[TimeSample]) -> None:
             overall.add(f"time.{name}@max", time.side, time.run, time.max_ns, NS_PER_MS)
         for time in found:
             overall.add(f"time.{name}@spread", time.side, time.run, time.spread_ns, NS_PER_MS)
+
+
+def _add_period(overall: Overall, times: Sequence[TimeSample]) -> None:
+    """``time.period``, if the device outlasts the host's steps on one side only."""
+    found = {(time.side, time.run, time.metric): time.mean_ns for time in times}
+    runs = {side: sorted({run for of, run, _ in found if of == side}) for side in SIDES}
+    outlasting = {
+        side: _outlasts(
+            (found.get((side, run, "step")), found.get((side, run, "compute")), found.get((side, run, "exposed_comm")))
+            for run in runs[side]
+        )
+        for side in SIDES
+    }
+    if outlasting["baseline"] == outlasting["new"]:
+        return
+    for side in SIDES:
+        for run in runs[side]:
+            step, span = found.get((side, run, "step")), found.get((side, run, "device_span"))
+            if step is not None and span is not None:
+                overall.add(PERIOD, side, run, max(step, span), NS_PER_MS)
 
 
 def _is_on_both(times: Sequence[TimeSample], name: str) -> bool:

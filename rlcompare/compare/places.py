@@ -275,7 +275,7 @@ def _clause(evidence: Evidence, basis: Basis, kind: str, delta: float) -> tuple[
     """What else is known of a kind of time that changed by this much: a clause with its facts."""
     if kind == "idle":
         return host_reason(evidence, basis, delta)
-    return in_odd_module(evidence, delta) if kind == COMPUTE else ("", ())
+    return in_odd_module(evidence, basis, delta) if kind == COMPUTE else ("", ())
 
 
 def _kind(part: Part) -> str:

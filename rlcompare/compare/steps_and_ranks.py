@@ -9,9 +9,9 @@ from math import fsum
 from rlcompare.compare import pairs
 from rlcompare.compare.evidence import LEAST_RELATIVE
 from rlcompare.compare.names import kind_of
-from rlcompare.compare.overall import PATH, mean
+from rlcompare.compare.overall import PATH, PERIOD, mean
 from rlcompare.compare.phrases import signed
-from rlcompare.compare.records import Rank, Step
+from rlcompare.compare.records import Rank, Step, UnevenSteps
 from rlcompare.compare.rows import K, S, SectionMaker, grouped, matched_share, number
 from rlcompare.model.diff import Delta, Finding, Row, Section
 from rlcompare.model.words import SIDES, Presence, Severity, SideName
@@ -44,6 +44,9 @@ def _headline_ns(times: Step | Rank | None, headline: str) -> float | None:
         return None
     if headline == "time.step":
         return times.step_ns
+    if headline == PERIOD:
+        known = (times.step_ns, times.device_span_ns)
+        return None if None in known else max(time for time in known if time is not None)
     return times.comm_ns if headline == "time.comm" else times.device_span_ns
 
 
@@ -136,6 +139,12 @@ def lone_found(section: Section, headline: Delta | None, of_rank: Delta | None) 
             f" Compare the same {section.name} with --{section.name.removesuffix('s')}."
         )
     yield Finding(f"lone_{section.name}", None, None, Severity.CAUTION, text)
+
+
+def are_steps_alike(uneven: Sequence[UnevenSteps]) -> bool:
+    """Whether no rank lacks steps on one side alone, of which its mean is then another one."""
+    lacking = {side: {tuple(run.fewest_steps) for run in uneven if run.side == side} for side in SIDES}
+    return lacking["baseline"] == lacking["new"]
 
 
 def _listed(what: str, names: Sequence[str]) -> str:

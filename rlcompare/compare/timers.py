@@ -33,8 +33,8 @@ from rlcompare.model.words import SIDES, EventKind, SideName
 TELLING = 3.0
 """A change counts if it is this many times its standard error; a slope, if proportional growth would be."""
 
-_TELLING = ("timing_s/", "prometheus/", "workload.", "fully_async/")
-"""How metrics begin that may tell why a time changed, beside those of the catalogue."""
+TELLING_NAMES = ("timing_s/", "prometheus/", "workload.", "fully_async/")
+"""How metrics begin that may tell why a time changed, beside those of the catalogue (``may_tell`` in SQL)."""
 
 LEAST_OF_LINE = 24
 """Steps from which the line through them is no luck (``sql/compare/timer_noise.sql``)."""
@@ -108,13 +108,11 @@ class Driver(NamedTuple):
     Attributes:
         metric: a metric of the work.
         slope: ms of the timer per unit of the metric, as the steps show it; None if they do not tell.
-        proportional: ms per unit if all of the timer were for it.
         error: the standard error of the slope.
     """
 
     metric: str
     slope: float | None
-    proportional: float
     error: float = 0.0
 
 
@@ -223,7 +221,7 @@ def training_log(
 
 def _may_tell(metric: str) -> bool:
     """Whether a metric may tell why a time changed: not those of the user's own, of which there may be very many."""
-    return metric.startswith(_TELLING) or entry(metric) is not None
+    return metric.startswith(TELLING_NAMES) or entry(metric) is not None
 
 
 def _left_by_levels(events: Iterable[RunEvent], series: Iterable[RunSeries]) -> dict[tuple[SideName, int, str], float]:
@@ -356,7 +354,7 @@ class _Timer(NamedTuple):
             proportional = self.mean / mean if mean > 0 else 0.0
             tells = self.freedom >= LEAST_STEPS and error is not None and TELLING * error < proportional
             kept = min(max(slope, 0.0), proportional) * MS_PER_S if tells else None
-            made.append(Driver(name, kept, proportional * MS_PER_S, (error or 0.0) * MS_PER_S))
+            made.append(Driver(name, kept, (error or 0.0) * MS_PER_S))
             explained += slope * product if tells else 0.0
         drivers = self._no_more_than_all(made, [mean for _, mean in metrics])
         return drivers, sqrt(max(1 - explained / self.squares, 0.0)) if self.squares > 0 else 1.0

@@ -37,9 +37,7 @@ class Shown(NamedTuple):
     step: int
     member: str
     captures: list[int]
-    ns: int
     tasks: int
-    from_median: float
 
 
 @dataclass(frozen=True)

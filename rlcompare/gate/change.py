@@ -10,7 +10,7 @@ from statistics import median
 
 from rlcompare.compare.aggregates import is_measure
 from rlcompare.compare.estimate import Spread
-from rlcompare.compare.names import FOLLOW_STEP, is_exact
+from rlcompare.compare.names import FOLLOW_STEP, is_exact, is_workload
 from rlcompare.compare.replicates import counted
 from rlcompare.compare.runs import known
 from rlcompare.gate import text, units
@@ -58,7 +58,13 @@ class Case:
     @property
     def is_uncertain(self) -> bool:
         """Whether the runs decide, so that each such case adds to the odds of a false alarm."""
-        return self._settled is None and self.policy.evidence != EvidenceMode.LIMITS and not is_exact(self.delta.metric)
+        return self._settled is None and self.policy.evidence != EvidenceMode.LIMITS and not self._is_exact
+
+    @property
+    def _is_exact(self) -> bool:
+        """Whether chance has no part in it: what was counted, or an amount of work of which a rule allows no change."""
+        of_work = is_workload(self.delta.metric) and not (self.rule.max_relative or self.rule.max_absolute)
+        return is_exact(self.delta.metric) or of_work
 
     def verdict(self, odds: Odds) -> Verdict:
         """The verdict, with these probabilities of being wrong."""
@@ -130,7 +136,7 @@ class Case:
         if only_relative and not by_runs and _is_trifling(delta) and _is_worse(delta):
             found = f"{self._expected}, found {text.change(delta)}{text.values(delta)}"
             return Status.INCONCLUSIVE, f"{found}; {text.missing_part(delta)}", False
-        certain = is_exact(delta.metric)
+        certain = self._is_exact
         by_limits = self.policy.evidence == EvidenceMode.LIMITS
         notes = [self.work.note if self.work else ""]
         if not (certain or by_limits):
@@ -195,7 +201,7 @@ class Case:
         limits = Limits(rule.max_relative, absolute)
         baseline, new = (_values(samples.get(side, ()), delta.value(side)) for side in SIDES)
         spread = self.spread
-        if is_exact(delta.metric) or self.policy.evidence == EvidenceMode.LIMITS:
+        if self._is_exact or self.policy.evidence == EvidenceMode.LIMITS:
             baseline, new, spread = [_mean(baseline)], [_mean(new)], Spread(0.0)
         return decide(baseline, new, delta.polarity, limits, spread, false_alarm=odds.false_alarm, miss=odds.miss)
 

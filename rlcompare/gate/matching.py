@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
 from rlcompare.compare.aggregates import MEASURES, aggregated, is_measure
-from rlcompare.compare.names import is_exact
+from rlcompare.compare.names import is_workload
 from rlcompare.compare.overall import SPEED, headlines
 from rlcompare.gate import units
 from rlcompare.gate.health import is_health_rule
@@ -127,7 +127,7 @@ def _applies(rule: Rule, name: str, delta: Delta) -> bool:
         return True
     if not _is_named(name, delta.metric):
         return False
-    has_direction = delta.polarity != Polarity.NEUTRAL or is_exact(delta.metric)
+    has_direction = delta.polarity != Polarity.NEUTRAL or is_workload(delta.metric)
     return has_direction or rule.min_value is not None or rule.max_value is not None
 
 

@@ -117,7 +117,9 @@ def load_policy(path: Path | None, *, today: date | None = None) -> Policy:
         return built_in_policy()
     settings, found = _with_extended(path, (), [])
     if all(one.rule.severity == RuleSeverity.OFF and not one.rule.expires for one in found):
-        raise UsageError(f"{path}: every rule is off, so nothing would be judged")
+        raise UsageError(
+            f"{path}: every rule is off, so nothing would be judged: set the severity of one to error or warn"
+        )
     found, repeated = _without_repeated(found)
     rules, notes = in_force(found, today or date.today())
     return Policy(source=str(path), rules=rules, notes=(*repeated, *notes), **settings)
@@ -169,16 +171,22 @@ def _with_extended(path: Path, above: Sequence[Path], read: list[Path]) -> tuple
     for name in layer.extends:
         other = _extended(name, path, layer)
         if other.resolve() in chain:
-            raise UsageError(f'{layer.where_extends}: extends "{name}", which extends {path.name} again')
+            raise UsageError(
+                f'{layer.where_extends}: extends "{name}", which extends {path.name} again: remove one of the two'
+            )
         if len(chain) >= _DEEPEST:
-            raise UsageError(f"{layer.where_extends}: more than {_DEEPEST} files extend each other in a row")
+            raise UsageError(
+                f"{layer.where_extends}: more than {_DEEPEST} files extend each other in a row: put them together"
+            )
         if len(read) >= _MOST_FILES:
-            raise UsageError(f"{layer.where_extends}: more than {_MOST_FILES} files extend each other")
+            raise UsageError(
+                f"{layer.where_extends}: more than {_MOST_FILES} files extend each other: put them together"
+            )
         more, theirs = _with_extended(other, chain, read)
         settings |= more
         rules = merged(rules, theirs)
         if len(rules) > MOST_RULES:
-            raise UsageError(f"{path}: more than {MOST_RULES:,} rules in the files that it extends")
+            raise UsageError(f"{path}: more than {MOST_RULES:,} rules in the files that it extends: remove some")
     return settings | layer.settings, merged(rules, layer.rules)
 
 

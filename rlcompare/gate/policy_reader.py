@@ -96,7 +96,7 @@ def read_text(path: Path) -> str:
     except untrusted.RefusedError as error:
         raise UsageError(f"the policy {path} cannot be read: {error.problem}") from error
     except UnicodeDecodeError as error:
-        raise UsageError(f"the policy {path} is not UTF-8 text") from error
+        raise UsageError(f"the policy {path} is not UTF-8 text: save it as UTF-8") from error
 
 
 def read_table(path: Path, text: str) -> Any:

@@ -70,7 +70,6 @@ class Change:
     """
 
     id: str
-    environment: str
     run: Run
     before: Run
     age: int
@@ -273,7 +272,6 @@ class _Environment:
         counts = accepted is not None and accepted.expires >= self._today
         return Change(
             id=md5(f"{run.environment}/{run.run}".encode(), usedforsecurity=False).hexdigest()[:8],
-            environment=run.environment,
             run=run,
             before=before,
             age=len(self._order) - first.place,

@@ -18,7 +18,6 @@ class Run(NamedTuple):
     name: str
     started_ns: int
     start_known: bool
-    added_ns: int
     label: str | None
     commit_id: str | None
     author: str | None

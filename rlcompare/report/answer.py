@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from rlcompare.compare.estimate import BY_STEPS, Spread
 from rlcompare.compare.odd_steps import odd_steps
-from rlcompare.compare.overall import PATH, SPEED
+from rlcompare.compare.overall import PATH, PERIOD, SPEED
 from rlcompare.compare.replicates import of_repetitions
 from rlcompare.compare.runs import known
 from rlcompare.errors import ExitCode
@@ -28,7 +28,7 @@ from rlcompare.report.sentences import said
 from rlcompare.report.tone import NOISE_RELATIVE, PROFILED_STEPS, tone_of
 from rlcompare.text import safe_text
 
-_STEPS = (SPEED, PATH, "time.step")
+_STEPS = (SPEED, PATH, "time.step", PERIOD)
 """Headlines that are the time of a step, which is slower or faster."""
 
 _NAMES = {

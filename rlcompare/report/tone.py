@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rlcompare.compare.overall import PATH
+from rlcompare.compare.overall import PATH, PERIOD
 from rlcompare.compare.replicates import of_repetitions
 from rlcompare.language import tr
 from rlcompare.model.diff import RUNS_OVERLAP, Delta, Diff
@@ -20,7 +20,7 @@ NOISE_RELATIVE = 0.01
 NOISE_OF_HEADLINE = 0.001
 """Changes of a time below this fraction of the headline's baseline are shown in grey, whatever their ratio."""
 
-PROFILED_RANKS = ("time.step", "time.device_span")
+PROFILED_RANKS = ("time.step", PERIOD, "time.device_span")
 """Times of a profiled step of one rank; the first that is known counts."""
 
 PROFILED_STEPS = (PATH, *PROFILED_RANKS)

@@ -44,7 +44,6 @@ from rlcompare.report.tables import (
     Table,
     overall_table,
     row_limit,
-    samples_text,
     section_table,
     title_of,
     without_praise,
@@ -119,7 +118,6 @@ class Headline(NamedTuple):
     delta: str
     change: str
     tone: str
-    samples: str
     word: str = ""
     absent: str = ""
     measured: bool = False
@@ -283,7 +281,7 @@ def _headline(diff: Diff, delta: Delta | None, summary: Sequence[SummaryItem]) -
     if delta is None:
         absent = quantity.ABSENT
         text = " · ".join(next(item.parts for item in summary if item.key == "headline"))
-        return Headline(safe_text(metric), absent, absent, absent, absent, tone="caution", samples="", absent=text)
+        return Headline(safe_text(metric), absent, absent, absent, absent, tone="caution", absent=text)
     ends = (delta.baseline, delta.new)
     return Headline(
         metric=safe_text(metric),
@@ -292,7 +290,6 @@ def _headline(diff: Diff, delta: Delta | None, summary: Sequence[SummaryItem]) -
         delta=quantity.moved(delta.delta, delta.unit, ends),
         change=quantity.change_of(delta.delta, delta.ratio, delta.baseline),
         tone=tone_of(delta, diff),
-        samples=samples_text(delta),
         word=word_of(delta, diff),
         measured=delta.delta is not None,
     )

@@ -31,15 +31,6 @@ def find(name: str) -> Source:
     return {source.name: source for source in sources()}[name]
 
 
-def reference_of(name: str) -> str:
-    """A source's entry in ``SOURCES``. Another process can ``load`` it, even if its ``SOURCES`` differ.
-
-    Raises:
-        KeyError: no such source.
-    """
-    return {load(reference).name: reference for reference in SOURCES}[name]
-
-
 @cache
 def load(reference: str) -> Source:
     """The source that ``module:attribute`` names.

@@ -74,9 +74,9 @@ def is_readable_in_place(path: Path) -> bool:
         with path.open("rb") as handle:
             header = handle.read(100)
     except OSError as error:
-        raise InputError(path, f"cannot be read ({error.strerror})", "Check the path and its permissions") from error
+        raise InputError(path, f"it cannot be read ({error.strerror})", "Check the path and its permissions") from error
     if header[:16] != MAGIC or len(header) < 100:
-        problem = "is not an SQLite database, or is truncated"
+        problem = "it is not an SQLite database, or is truncated"
         raise InputError(path, problem, "Copy it again, or parse the profile again")
     return header[19] == _READ_AS_ROLLBACK and not log_of(path).exists() and not journal_of(path).exists()
 
@@ -112,9 +112,9 @@ def tables_of(path: Path, copy: Path) -> set[str]:
             return {name for (name,) in con.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     except DAMAGED as error:
         if "locked" in str(error) or "busy" in str(error):
-            problem = "is locked by a process that writes to it"
+            problem = "it is locked by a process that writes to it"
             raise InputError(path, problem, "Wait until parsing has ended") from error
-        raise InputError(path, f"is damaged ({error})", "Copy it again, or parse the profile again") from error
+        raise InputError(path, f"it is damaged ({error})", "Copy it again, or parse the profile again") from error
 
 
 @contextmanager

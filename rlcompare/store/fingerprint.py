@@ -126,7 +126,7 @@ def _look(path: Path, root: Path, looked_at: dict[Path, InputFile]) -> InputFile
 
 def _input_file(path: Path, root: Path) -> InputFile:
     if path.exists() and not path.is_file():  # opening a pipe would wait forever
-        raise InputError(path, "is not a regular file", "Pass a file or a folder of files")
+        raise InputError(path, "it is not a regular file", "Pass a file or a folder of files")
     try:
         with path.open("rb") as handle:
             status = os.fstat(handle.fileno())

@@ -11,7 +11,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from rlcompare.errors import InputError
 from rlcompare.model.run import CaptureInput, Finding
 
 BATCH_CAPTURES = 64
@@ -57,11 +56,6 @@ class Batch:
     target: Path
     keep_events: bool
 
-    @property
-    def size_bytes(self) -> int:
-        """Total size of all files that are read."""
-        return sum(part.size_bytes for part in self.parts)
-
     def split(self) -> tuple[Batch, Batch]:
         """Two batches of about half the captures each, with packs of their own."""
         middle = (len(self.parts) + 1) // 2
@@ -81,7 +75,7 @@ class Failure:
 
     Attributes:
         part: the part that could not be made.
-        path, problem, remedy: those of the ``InputError``.
+        path, problem, remedy: what is told if nothing else of the run can be read.
         findings: what was reported about the capture before the failure.
         is_empty: its files were read, and they are empty.
         may_pass: the system failed, and not the content, so that reading it again may succeed.
@@ -94,11 +88,6 @@ class Failure:
     findings: tuple[Finding, ...] = ()
     is_empty: bool = False
     may_pass: bool = False
-
-    @property
-    def error(self) -> InputError:
-        """The error to raise if nothing else of the run can be read."""
-        return InputError(self.path, self.problem, self.remedy)
 
 
 @dataclass(frozen=True)

@@ -89,12 +89,11 @@ def _transfer_ns(kind: str, size_bytes: int, group_size: int) -> int:
 def _task(item: Collective, arrival: Arrival, arrived: int, end: int, size: int) -> CollectiveTask:
     process, device = arrival.process, arrival.device
     capture = process.capture
-    ordinal = len(capture.collectives)
-    name = f"hcom_{item.kind}__{capture.group.digest[-3:]}_{ordinal}_1"
+    name = f"hcom_{item.kind}__{capture.group.digest[-3:]}_{len(capture.collectives)}_1"
     own = process.rank * len(process.devices) + device.index
     planes = _planes(item.kind, arrival.start_ns, arrived, end, own, capture.group.size, size)
     task = CollectiveTask(
-        item.kind, name, ordinal, device.id, COMMUNICATION, device.task_id(COMMUNICATION), arrival.connection,
+        item.kind, name, device.id, COMMUNICATION, device.task_id(COMMUNICATION), arrival.connection,
         arrival.start_ns, end, item.count, item.dtype, tuple(planes),
     )  # fmt: skip
     capture.collectives.append(task)

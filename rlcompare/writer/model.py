@@ -112,13 +112,11 @@ class CollectiveTask:
 
     Attributes:
         kind: allReduce, allGather, reduceScatter, broadcast (HCCL's spelling).
-        ordinal: position among the collectives of its group in the capture.
         count: elements.
     """
 
     kind: str
     name: str
-    ordinal: int
     device: int
     stream: int
     task_id: int

@@ -1,10 +1,10 @@
 -- The values of c_metric that count. Validation before training counts only if there is no other step. If a metric has steps
 -- without a profiler, only these count. For speed and workload metrics, warm-up steps do not count: those that the run marks as such, else
 -- the run's first step (with a profiler or without) if at least three others of the metric remain. The first value of a metric that the run
--- logs later, as that of a test, is no warm-up. For a metric that both sides have, only steps that both sides logged count, because later
--- steps come from a better trained model. If they share first steps alone, these count: warm-up is not compared with other steps. If they share
--- no step, all steps count.
--- Depends on c_metric, c_metric_entry, in_part.
+-- logs later, as that of a test, is no warm-up. For a metric that both sides have, only steps that all runs of both sides logged count, because
+-- later steps come from a better trained model; if these are fewer than half of the steps that some run of each side logged, the latter count. If
+-- they share first steps alone, these count: warm-up is not compared with other steps. If they share no step, all steps count.
+-- Depends on c_metric, c_metric_entry, in_part, may_tell.
 -- Nothing without c_metric.
 CREATE TABLE IF NOT EXISTS c_judged (
     side ENUM('baseline', 'new') NOT NULL,
@@ -18,7 +18,7 @@ INSERT INTO c_judged
 WITH logged AS (
     SELECT side, run, name, bool_and(validation) AS only_validation FROM c_metric WHERE value IS NOT NULL AND in_part(name) GROUP BY ALL
 ), kind AS (
-    SELECT l.*, coalesce(e.of_machine OR e.of_work, regexp_matches(l.name, '^(timing_s/|prometheus/|workload\.)')) AS speed
+    SELECT l.*, coalesce(e.of_machine OR e.of_work, may_tell(l.name)) AS speed
     FROM logged AS l LEFT JOIN c_metric_entry AS e USING (side, run, name)
 ), graded AS (   -- the lower, the better
     SELECT m.side, m.run, m.name, m.step, m.value, m.warmup, k.speed,
@@ -33,10 +33,16 @@ WITH logged AS (
 ), ranked AS (
     SELECT g.* EXCLUDE (warmup, speed), g.speed AND g.warmup IS NULL AND coalesce(g.step = f.first, FALSE) AS is_first, is_first AND b.steps > 3 AS is_warmup
     FROM graded AS g JOIN best AS b USING (side, run, name, grade) LEFT JOIN started AS f USING (side, run, grade)
-), shared AS (   -- warmup_only: only as warm-up, on one of the sides at least
-    SELECT name, step, NOT (bool_or(side = 'baseline' AND NOT is_warmup) AND bool_or(side = 'new' AND NOT is_warmup)) AS warmup_only
+), counted AS (
+    SELECT name, count(*) AS runs FROM best GROUP BY name
+), met AS (   -- warmup_only: only as warm-up, on one of the sides at least
+    SELECT name, step, NOT (bool_or(side = 'baseline' AND NOT is_warmup) AND bool_or(side = 'new' AND NOT is_warmup)) AS warmup_only, count(*) AS runs
     FROM ranked GROUP BY name, step HAVING bool_or(side = 'baseline') AND bool_or(side = 'new')
-    QUALIFY warmup_only = min(warmup_only) OVER (PARTITION BY enum_code(name))
+), whole AS (
+    SELECT m.name, m.step, m.warmup_only, m.runs = c.runs AS in_all FROM met AS m JOIN counted AS c USING (name)
+    QUALIFY in_all OR 2 * count_if(in_all) OVER (PARTITION BY enum_code(m.name)) < count(*) OVER (PARTITION BY enum_code(m.name))
+), shared AS (
+    SELECT name, step, warmup_only FROM whole QUALIFY warmup_only = min(warmup_only) OVER (PARTITION BY enum_code(name))
 )
 SELECT r.side, r.run, r.name, r.step, r.value, CASE WHEN s.warmup_only AND r.is_first THEN 2 ELSE r.grade END
 FROM ranked AS r LEFT JOIN shared AS s ON s.name = r.name AND s.step IS NOT DISTINCT FROM r.step

@@ -18,7 +18,7 @@ WITH loose AS (
 ), pattern AS (
     SELECT op, phase, host_op, input_dtypes, outline, string_agg(token, '' ORDER BY place) AS pattern FROM fixed GROUP BY ALL
 )
-SELECT s.side, s.divisor, s.op, s.category, s.core_type, m.loose,
+SELECT s.side, s.divisor, s.op, s.category, m.loose,
        CASE WHEN m.loose THEN coalesce(p.pattern, s.input_shapes) ELSE s.input_shapes END AS input_shapes,
        CASE WHEN m.loose THEN s.input_dtypes END AS input_dtypes,
        CASE WHEN m.loose THEN s.phase END AS phase,

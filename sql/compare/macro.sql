@@ -8,6 +8,7 @@
 -- known_as(name): the name that both sides have for it; the name itself, unless one side has shortened it (known_short).
 -- own_or_others(name, head): the name of a row that has its own, else that of the row of all others.
 -- in_part(name): whether a metric belongs to the part of the metrics that is computed now; all do, unless there are very many values (part_of).
+-- may_tell(name): whether a metric without a line in the catalogue may tell why a time changed (rlcompare/compare/timers.py::TELLING_NAMES).
 -- middle_of(a, b, c): the median of three numbers.
 -- until_of(beyond, step, place, steps): the last of the steps that are beyond a limit; NULL if it lasts: if most of the last three steps are
 -- beyond it, and four fifths of those from the first one on. `place`: of a step among the `steps` of its run.
@@ -21,6 +22,7 @@ CREATE OR REPLACE MACRO known_mean(amount, divisor, wanted) AS
     CASE WHEN count(amount) = count(*) THEN side_mean(amount, divisor, wanted) END;
 CREATE OR REPLACE MACRO known_as(name) AS name;
 CREATE OR REPLACE MACRO in_part(name) AS TRUE;
+CREATE OR REPLACE MACRO may_tell(name) AS regexp_matches(name, '^(timing_s/|prometheus/|workload\.|fully_async/)');
 CREATE OR REPLACE MACRO middle_of(a, b, c) AS greatest(least(a, b), least(greatest(a, b), c));
 CREATE OR REPLACE MACRO own_or_others(name, head) AS CASE WHEN head OR name IS NULL THEN name ELSE '(others)' END;
 CREATE OR REPLACE MACRO is_head(text) AS TRUE;

@@ -14,8 +14,7 @@ WITH logged AS (
 ), had AS (
     SELECT DISTINCT m.side, m.run, m.name, t.trainer FROM c_metric AS m JOIN c_trainer AS t USING (side, run)
 )
-SELECT h.side, h.run, h.name, h.trainer, k.pattern, k.since, k.until, k.unit, k.polarity, k.phase, k.role, k.inside, k.kind, k.explains,
-       k.of_machine, k.of_work
+SELECT h.side, h.run, h.name, k.unit, k.polarity, k.phase, k.role, k.inside, k.kind, k.explains, k.of_machine, k.of_work
 FROM had AS h JOIN known AS k USING (name)
 QUALIFY row_number() OVER (
     PARTITION BY h.side, h.run, enum_code(h.name)

@@ -1,10 +1,10 @@
 -- How far the mean of each metric of a time or of work may be off by luck in one run, as its steps show (noise_of). Steps that test or save a
 -- checkpoint do not count if there are others. Unknown where a run has two steps or fewer.
--- Depends on c_judged, c_metric, c_metric_entry, c_metric_name, in_part, noise_of.
+-- Depends on c_judged, c_metric, c_metric_entry, c_metric_name, in_part, may_tell, noise_of.
 -- Nothing without c_judged, c_metric_name.
 WITH told AS (
     SELECT DISTINCT CAST(name AS metric_name) AS name FROM c_metric_name
-    WHERE in_part(CAST(name AS metric_name)) AND (name IN (SELECT name FROM c_metric_entry) OR regexp_matches(name, '^(timing_s/|prometheus/|workload\.)'))
+    WHERE in_part(CAST(name AS metric_name)) AND (name IN (SELECT name FROM c_metric_entry) OR may_tell(name))
 ), beside AS (
     SELECT DISTINCT side, run, step FROM c_metric WHERE name IN ('timing_s/testing', 'timing_s/save_checkpoint') AND value > 0
 ), known AS (

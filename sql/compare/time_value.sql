@@ -16,4 +16,4 @@ FROM measured AS m JOIN c_capture AS c USING (side, run, capture)
 WHERE m.metric NOT IN ('exposed_copy_ns', 'idle_ns') OR m.side NOT IN (SELECT side FROM c_uneven WHERE what = 'time_copies')
 GROUP BY ALL;
 CREATE TABLE c_time_value AS
-SELECT side, run, role, folder, member, metric, sum(ns) / count(*) AS ns, count(*) AS steps FROM c_step_time GROUP BY ALL;
+SELECT side, run, role, folder, member, metric, sum(ns) / count(*) AS ns FROM c_step_time GROUP BY ALL;

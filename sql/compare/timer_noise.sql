@@ -1,11 +1,11 @@
 -- How far the mean of each metric that is known may be off by luck, per run: the standard error over the steps that count, for as many independent steps
 -- as the correlation of neighbouring steps leaves. The line through the steps is no luck: what it rises by, the steps of the other side do as
 -- well, or there is a reason for it. Too few steps tell no line from luck. Unknown for two steps or fewer.
--- Depends on c_judged, c_metric_entry, c_metric_name, in_part.
+-- Depends on c_judged, c_metric_entry, c_metric_name, in_part, may_tell.
 -- Nothing without c_judged, c_metric_name.
 WITH told AS (   -- those that may explain a time
     SELECT DISTINCT CAST(name AS metric_name) AS name FROM c_metric_name
-    WHERE in_part(CAST(name AS metric_name)) AND (name IN (SELECT name FROM c_metric_entry) OR regexp_matches(name, '^(timing_s/|prometheus/|workload\.)'))
+    WHERE in_part(CAST(name AS metric_name)) AND (name IN (SELECT name FROM c_metric_entry) OR may_tell(name))
 ), placed AS (   -- counted from the first step: a line through large numbers is not exact
     SELECT side, run, name, step, value, step - min(step) OVER (PARTITION BY side, run, enum_code(name)) AS place
     FROM c_judged SEMI JOIN told USING (name) WHERE in_part(name)

@@ -1,5 +1,5 @@
--- What a trace can show of a run: for each step and member, its captures, its time and how much there is to draw. `from_median` is the distance
--- of the step's time, that of its slowest member, from the median over steps.
+-- What a trace can show of a run: for each step and member, its captures, and how much there is to draw. First come the steps whose time,
+-- that of their slowest member, is nearest to the median over steps.
 -- Depends on capture, r_time.
 -- Run by name: with a store attached.
 WITH timed AS (
@@ -15,6 +15,6 @@ WITH timed AS (
 ), middle AS (
     SELECT median(ns) AS ns FROM step
 )
-SELECT m.step, m.member, m.captures, m.ns, m.tasks, abs(s.ns - (SELECT ns FROM middle)) AS from_median
+SELECT m.step, m.member, m.captures, m.tasks
 FROM member AS m JOIN step AS s ON s.step = m.step
-ORDER BY from_median, m.step, m.ns DESC, m.member;
+ORDER BY abs(s.ns - (SELECT ns FROM middle)), m.step, m.ns DESC, m.member;

@@ -34,7 +34,7 @@ def history(
     """Runs from 1 on, one an hour, with these values of metrics."""
     count = max(map(len, values.values()))
     runs = [
-        Run(f"{number:032x}", number, f"run{number}", number * HOUR_NS, True, number * HOUR_NS, None,
+        Run(f"{number:032x}", number, f"run{number}", number * HOUR_NS, True, None,
             f"{number:04x}".ljust(40, "0"), None, False, OK, None, HEADLINE, "environ")
         for number in range(1, count + 1)
     ]  # fmt: skip

@@ -61,7 +61,6 @@ def test_a_slope_is_that_of_a_linear_regression() -> None:
     times = [5.0 + 0.01 * length + chance.gauss(0, 0.5) for length in lengths]
     (driver,) = drivers_of(driver_rows(times, lengths, None))
     assert driver.slope == pytest.approx(linear_regression(lengths, times).slope * MS_PER_S)
-    assert driver.proportional == pytest.approx(sum(times) / sum(lengths) * MS_PER_S)
 
 
 def test_two_slopes_are_found_apart() -> None:

@@ -8,8 +8,11 @@ from math import sqrt
 from pathlib import Path
 from statistics import fmean, stdev
 
+import duckdb
 import pytest
 
+from rlcompare import resources
+from rlcompare.compare.timers import TELLING_NAMES
 from rlcompare.gate import built_in_policy, judge
 from rlcompare.model.diff import STEP_FREEDOM, STEP_NOISE, Diff, Value
 from rlcompare.model.words import Status
@@ -99,3 +102,11 @@ def test_few_uneven_steps_decide_nothing(tmp_path: Path, steps: int, sure: bool)
         == (", estimated from their steps" in verdict.text)
         == (not sure)
     )
+
+
+def test_sql_and_python_agree_on_which_metrics_may_tell_of_a_time() -> None:
+    names = [*(f"{begin}x" for begin in TELLING_NAMES), "timing_s", "my/timing_s/x", "actor/lr", "workloads", ""]
+    with duckdb.connect() as con:
+        con.execute(resources.sql("compare/macro"))
+        told = con.execute("SELECT may_tell(name) FROM (SELECT unnest(?) AS name)", [names]).fetchall()
+    assert [found for (found,) in told] == [name.startswith(TELLING_NAMES) for name in names]

@@ -126,7 +126,6 @@ class Job:
             return None
         output = self._outputs.get(log.pid) if life is Life.ALIVE else None
         return Worker(
-            host=log.host,
             pid=log.pid,
             rank=log.rank,
             life=life,

@@ -24,7 +24,6 @@ class Worker:
         silencers: variables of its environment that disable the profiler.
     """
 
-    host: str
     pid: int
     rank: int
     life: Life

@@ -113,7 +113,7 @@ def requests_in(text: str) -> list[Request]:
         UsageError: the text cannot be parsed, or is too long.
     """
     if len(text) > LONGEST:
-        raise UsageError(f"{VARIABLE} has {len(text)} characters; at most {LONGEST} are read")
+        raise UsageError(f"{VARIABLE} has {len(text)} characters; at most {LONGEST} are read: shorten it")
     words = shlex.shlex(text, posix=True, punctuation_chars=";")
     words.whitespace_split, words.commenters = True, ""
     requests, part = [], list[str]()
@@ -125,7 +125,7 @@ def requests_in(text: str) -> list[Request]:
                 requests.append(_request_in(part))
                 part = []
     except ValueError as error:
-        raise UsageError(f"{VARIABLE}: {error}") from error
+        raise UsageError(f"{VARIABLE} cannot be parsed ({error}): check its quotes") from error
     return requests
 
 

@@ -213,7 +213,7 @@ class NPUCapture:
         return InputError(
             self._target.folder,
             problem,
-            "check torch_npu's messages above and the plog of CANN: its profiler raises no errors",
+            "Check torch_npu's messages above and the plog of CANN: its profiler raises no errors",
         )
 
 

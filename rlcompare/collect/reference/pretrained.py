@@ -124,4 +124,6 @@ def _refuse_unknown(raw: dict[str, Any], rope: dict[str, Any], folder: Path) -> 
     }
     for name, (value, known) in found.items():
         if value != known:
-            raise UsageError(f"{_KEY}={folder}: config.json has {name}={value}, only {known} is supported")
+            raise UsageError(
+                f"{_KEY}={folder}: config.json has {name}={value}, only {known} is supported: choose another model"
+            )

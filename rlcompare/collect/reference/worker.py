@@ -121,7 +121,7 @@ def device_type(config: Config) -> str:
     chosen = config.trainer.device
     if chosen is not None and chosen not in (*available, "cpu"):
         has = ", ".join((*available, "cpu"))
-        raise UsageError(f"trainer.device={chosen}: PyTorch does not find it here, only {has}")
+        raise UsageError(f"trainer.device={chosen}: PyTorch does not find it here, only {has}: choose one of these")
     return chosen or (*available, "cpu")[0]
 
 

@@ -87,7 +87,9 @@ def ask(command: VerlCommand) -> Installed:
     release = tuple(int(part or 0) for part in match.groups()) if match else NEWEST
     version = (release[0], release[1], release[2])
     if version < OLDEST:
-        raise UsageError(f"verl {versions['verl']} is older than 0.5.0, the oldest version that rlcompare supports")
+        raise UsageError(
+            f"verl {versions['verl']} is older than 0.5.0, the oldest version that rlcompare supports: install another"
+        )
     if found["config"] is None:
         hint = _nearest(command, str(found["problem"]))
         raise UsageError(f"verl {versions['verl']} rejects this configuration: {_flat(found['problem'])}{hint}")
@@ -158,9 +160,14 @@ def _answer(command: VerlCommand, arguments: Sequence[str]) -> dict[str, Any]:
     try:
         done = subprocess.run(line, capture_output=True, text=True, errors="replace", timeout=_SECONDS)
     except OSError as error:
-        raise UsageError(f"{command.python} cannot be started: {error.strerror or error}") from error
+        raise UsageError(
+            f"{command.python} cannot be started ({error.strerror or error}): check that it is installed"
+        ) from error
     except subprocess.TimeoutExpired as error:
-        raise UsageError(f"Cannot determine the verl version of {command.python} within {_SECONDS} s") from error
+        raise UsageError(
+            f"the version of verl is unknown: {command.python} did not answer within {_SECONDS} s. Import verl there by"
+            " hand once, and try again"
+        ) from error
     marked = [text.removeprefix(asked.MARK) for text in done.stdout.splitlines() if text.startswith(asked.MARK)]
     answer = _understood(marked[-1]) if marked else None
     if answer is not None:

@@ -57,7 +57,9 @@ def run_job(command: Sequence[str], environment: Mapping[str, str], log: Path) -
     try:
         sink = _private(log)
     except OSError as error:
-        raise UsageError(f"{log} cannot be written: {error.strerror or error}") from error
+        raise UsageError(
+            f"{log} cannot be written ({error.strerror or error}): choose another folder with -o"
+        ) from error
     with _closed(sink), _passing_on() as (watch, received):
         try_lock(sink.fileno())
         try:
@@ -70,7 +72,9 @@ def run_job(command: Sequence[str], environment: Mapping[str, str], log: Path) -
                 pass_fds=(sink.fileno(),) if os.name == "posix" else (),
             )
         except OSError as error:
-            raise UsageError(f"{command[0]} cannot be started: {error.strerror or error}") from error
+            raise UsageError(
+                f"{command[0]} cannot be started ({error.strerror or error}): check that it is installed"
+            ) from error
         watch(job)
         assert job.stdout is not None
         assert job.stderr is not None

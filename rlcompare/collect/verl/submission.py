@@ -109,7 +109,7 @@ class Submission:
         except (ValueError, RecursionError) as error:
             raise UsageError(f"--runtime-env-json is not valid JSON ({error})") from error
         if not isinstance(found, dict):
-            raise UsageError("--runtime-env-json is not a JSON object")
+            raise UsageError('--runtime-env-json is not a JSON object, such as {"working_dir": "."}')
         return found
 
     def followed(self, tokens: Sequence[str], identity: str, python: str) -> list[str]:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from statistics import median
 from typing import NamedTuple
 
-from rlcompare.compare.overall import PATH, rank_headline
+from rlcompare.compare.overall import PATH, PERIOD, rank_headline
 from rlcompare.compare.replicates import counted, of_repetitions
 from rlcompare.compare.runs import known
 from rlcompare.compare.series import kept
@@ -36,7 +36,7 @@ MOST_DOTS = 800
 _LEVELS = (12, 20, 6, 26)
 """Heights of neighbouring dots, so that equal values do not hide each other."""
 
-_PROFILED = (PATH, "time.step", "time.device_span")
+_PROFILED = (PATH, "time.step", PERIOD, "time.device_span")
 """Headlines that profiles measure: the section ``steps`` has the steps of their ranks."""
 
 _NAME, _NAMED = 60, 8

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rlcompare.compare.overall import PATH
+from rlcompare.compare.overall import PATH, PERIOD
 from rlcompare.compare.steps_and_ranks import few_steps
 from rlcompare.language import listed, tr
 from rlcompare.model.diff import Delta, Diff
@@ -12,14 +12,14 @@ from rlcompare.report.symptoms import symptom_parts
 from rlcompare.report.workload import workload_texts
 from rlcompare.text import safe_text
 
-PROFILED = ("time.step", PATH, "time.device_span")
+PROFILED = ("time.step", PATH, PERIOD, "time.device_span")
 """Headlines whose steps the profile has."""
 
 
 def headline_item(diff: Diff, delta: Delta | None) -> SummaryItem:
     """The headline: both values and the change. What it is worth is in the answer."""
     metric = diff.headline
-    label = tr("step") if metric in ("time.step", PATH) else tr("headline")
+    label = tr("step") if metric in ("time.step", PATH, PERIOD) else tr("headline")
     if delta is None or (delta.baseline is None and delta.new is None):
         return SummaryItem("headline", label, (_absent(diff), *_memory(diff)), "caution")
     if delta.delta is None:

@@ -1,6 +1,7 @@
 -- The catalogue of training metrics and timers, from rlcompare/metrics/catalogue.csv: one row per line. `name` may be a pattern for GLOB.
--- An entry that is `same_as` another has its meaning under that name. The columns are those of the class Entry, and two that follow from
--- them: `of_machine`, a measure of the machines, which differs between runs that train alike; `of_work`, how much or which work a step had.
+-- An entry that is `same_as` another has its meaning under that name. The columns are those of the class Entry, and three that follow from
+-- them: `is_pattern`; `of_machine`, a measure of the machines, which differs between runs that train alike; `of_work`,
+-- how much or which work a step had.
 -- Variables: catalogue (the file's lines, without its header, with a tab between columns).
 -- Depends on c_logged.
 -- Nothing without c_logged.

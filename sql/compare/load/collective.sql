@@ -7,7 +7,6 @@ CREATE TABLE IF NOT EXISTS c_collective (
     side VARCHAR NOT NULL,
     run INTEGER NOT NULL,
     capture INTEGER NOT NULL,
-    device_id INTEGER,
     step BIGINT NOT NULL,
     kind VARCHAR NOT NULL,
     group_key VARCHAR NOT NULL,
@@ -22,7 +21,7 @@ CREATE TABLE IF NOT EXISTS c_collective (
     exposed_ns BIGINT
 );
 INSERT INTO c_collective
-SELECT t.side, t.run, t.capture, t.device_id, t.step, r.kind, r.group_key, r.group_name,
+SELECT t.side, t.run, t.capture, t.step, r.kind, r.group_key, r.group_name,
        nullif(regexp_extract(r.name, '__([0-9]{3})_', 1), ''), r.ordinal, r.start_ns, r.end_ns, r.wait_ns, r.transit_ns, r.size_bytes, r.exposed_ns
 FROM store.r_collective AS r
 JOIN c_time AS t ON t.capture = r.capture AND t.step = r.step AND t.device_id IS NOT DISTINCT FROM r.device_id

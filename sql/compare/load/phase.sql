@@ -13,13 +13,12 @@ CREATE TABLE IF NOT EXISTS c_phase (
     wall_ns BIGINT,           -- NULL: unknown, here and below
     calls BIGINT,
     compute_ns BIGINT,
-    comm_ns BIGINT,
     exposed_comm_ns BIGINT,
     free_ns BIGINT
 );
 INSERT INTO c_phase
-SELECT t.side, t.run, t.capture, t.step, p.phase, p.role, p.by_user, sum(p.wall_ns), sum(p.calls), sum(p.compute_ns), sum(p.comm_ns),
-       sum(p.exposed_comm_ns), sum(p.free_ns)
+SELECT t.side, t.run, t.capture, t.step, p.phase, p.role, p.by_user, sum(p.wall_ns), sum(p.calls), sum(p.compute_ns), sum(p.exposed_comm_ns),
+       sum(p.free_ns)
 FROM store.r_phase AS p
 JOIN c_time AS t ON t.capture = p.capture AND t.step = p.step AND t.device_id IS NOT DISTINCT FROM p.device_id
  AND t.side = getvariable('side') AND t.run = getvariable('run')
