@@ -253,13 +253,31 @@ def _candidate(evidence: Evidence, basis: Basis, reason: str, amounts: Mapping[i
         start = f"Phase {short(names[0])} {moved(delta)} per step"
     else:
         start = f"Phases {', '.join(map(short, names[:-1]))} and {short(names[-1])} {moved(delta)} per step"
-    if reason == "work":
+    against = {place: _against(log, basis.parts[place]) for place in amounts}
+    most = max(against, key=lambda place: abs(against[place]))
+    if against[most]:
+        more = "more" if against[most] > 0 else "less"
+        why += f"; but for the same work {short(basis.parts[most].phase)} takes about {ms(against[most])} {more}"
+    elif reason == "work":
         alone = delta / basis.change >= ENOUGH
         rates = per_token(evidence, basis, alone=alone)
         why += f": the work changed{rates}" if rates else ""
     what = "workload" if reason == "work" else reason
     made_up = _hidden([basis.parts[place] for place in amounts])
     return Candidate(what, amounts, f"{start}{made_up}, {why}{note}.", section, row)
+
+
+def _against(log: TrainingLog, part: Part) -> float:
+    """What a timer changed by against what its work explains, in ms: fewer tokens may hide that each takes longer.
+
+    0 if the steps do not show it, or if it may be luck.
+    """
+    work = work_of(log, part)
+    explained = fsum(one.amount for one in work.reasons if one.telling and one.amount * part.delta > 0)
+    rest = part.delta - explained
+    error = TELLING * sqrt(log.error_ms(part.timer) ** 2 + work.error**2)
+    least = max(error, STEADY_RATE * (part.baseline + part.new) / 2)
+    return rest if work.error and rest * explained < 0 and abs(rest) > least else 0.0
 
 
 def _hidden(parts: Sequence[Part]) -> str:

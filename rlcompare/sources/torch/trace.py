@@ -7,6 +7,7 @@ never floats: they are strings in the file, and integer nanoseconds in the store
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -24,6 +25,7 @@ Report = Callable[[Finding], None]
 _USUAL_EVENT = 4 << 20
 _LONGEST_EVENT = 64 << 20
 _REMEDY = "Copy it again, or export the trace again"
+_BY_HANDLER = re.compile(r"(?P<host>.+)_(?P<process>\d+)\.\d+\.pt\.trace\.json(\.gz)?", re.DOTALL)
 
 
 def fill(con: duckdb.DuckDBPyConnection, capture: CaptureInput, capture_id: int, report: Report) -> None:
@@ -52,7 +54,7 @@ def fill(con: duckdb.DuckDBPyConnection, capture: CaptureInput, capture_id: int,
                 f"{path.name}: {events.damage}; only the part before that was read; copy it again or export it again"
             )
             report(Finding("warning", "damaged_file", message, capture_id))
-        _set_host(con, events.header, capture_id)
+        _set_host(con, events.header, path.name, capture_id)
         db.set_variable(con, "trace_unset", [] if events.damage else unset_switches(events.header), "VARCHAR[]")
         for name in resources.sql_order("sources/torch_trace"):
             db.run(con, resources.sql(name))
@@ -111,7 +113,21 @@ def _groups(header: Mapping[str, object]) -> list[dict[str, str]]:
     ]
 
 
-def _set_host(con: duckdb.DuckDBPyConnection, header: Mapping[str, object], capture_id: int) -> None:
+def _set_host(con: duckdb.DuckDBPyConnection, header: Mapping[str, object], file: str, capture_id: int) -> None:
     host = header.get("host_name")
-    if isinstance(host, str) and host:
+    if not isinstance(host, str) or not host:
+        host = _host_in(con, file)
+    if host:
         con.execute("UPDATE capture SET host = ? WHERE capture = ?", [host[:200], capture_id])
+
+
+def _host_in(con: duckdb.DuckDBPyConnection, file: str) -> str:
+    """The host in a file name of ``torch.profiler.tensorboard_trace_handler``; empty if it is another name.
+
+    A user's own name may look alike, so the number after the host must be the process of the trace's operators.
+    """
+    named = _BY_HANDLER.fullmatch(file)
+    if named is None:
+        return ""
+    found = con.execute("SELECT 1 FROM trace_event WHERE process = ? LIMIT 1", [named["process"]]).fetchone()
+    return named["host"] if found else ""
