@@ -36,7 +36,7 @@ def achieved(evidence: Evidence, change: OperatorChange, shapes: str | None = No
         return ""
     for column, unit in (("tflops", "TFLOP/s"), ("gb_per_s", "GB/s")):
         before, after = (_mean(rows, side, column) for side in SIDES)
-        if before is not None and after is not None:
+        if before is not None and after is not None and _rate(before) != _rate(after):
             return f" ({_rate(before)} → {_rate(after)} {unit})"
     return ""
 

@@ -10,6 +10,7 @@ from rlcompare.compare.aggregates import metric_aggregates
 from rlcompare.compare.captures import are_times_whole, lone_phases
 from rlcompare.compare.causes import Evidence, find_causes
 from rlcompare.compare.comparability import are_steps_known, assess, is_host_alike
+from rlcompare.compare.devices import devices_found
 from rlcompare.compare.equal_work import with_work
 from rlcompare.compare.inputs import CompareOptions, RunStore, SideInput
 from rlcompare.compare.outlasting import outlasting_found
@@ -141,6 +142,7 @@ def _compared(rollups: Rollups, options: CompareOptions) -> Diff:
                 *copies_found(rollups.copies),
                 *apart,
                 *outlasting_found(by_name),
+                *devices_found(by_name),
                 *opposite_profiles(by_name.get(headline), by_name.get(profile), rollups.rows(records.MetricSample)),
                 *order_findings(sides, by_name.get(headline)),
                 *lone,

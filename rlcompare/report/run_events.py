@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from math import isclose
 from typing import NamedTuple
 
 from rlcompare.compare.names import polarity_of
@@ -52,8 +54,26 @@ def event_parts(diff: Diff) -> tuple[tuple[str, ...], str]:
     news = [event for event in diff.events if _is_news(event)]
     first = [next((event for event in news if event.side == side), None) for side in ("new", "baseline")]
     found = [event for event in first if event is not None]
-    parts = tuple(part for event in found for part in _parts(event, _runs_with(diff, event)))
+    parts = tuple(part for event in found for part in _parts(*_with_further(diff, event), _runs_with(diff, event)))
     return parts, "caution" if any(_tone(event) for event in found) else ""
+
+
+def _with_further(diff: Diff, event: RunEvent) -> tuple[RunEvent, int]:
+    """An event with those that move its metric on in the same direction, and the number of all of them."""
+    jumps = 1
+    while event.what == EventKind.ONSET and event.last is not None:
+        further = next((one for one in diff.events if _goes_on(event, one)), None)
+        if further is None:
+            break
+        event, jumps = replace(event, last=further.last, after=further.after), jumps + 1
+    return event, jumps
+
+
+def _goes_on(event: RunEvent, other: RunEvent) -> bool:
+    """Whether another event begins where one ends, from its level, and moves the metric on."""
+    same = (other.what, other.side, other.run, other.metric) == (event.what, event.side, event.run, event.metric)
+    begins = event.last is not None and other.step > event.last and isclose(other.before, event.after, rel_tol=1e-6)
+    return same and begins and other.delta * event.delta > 0
 
 
 def _is_news(event: RunEvent) -> bool:
@@ -75,7 +95,7 @@ def _runs_with(diff: Diff, event: RunEvent) -> tuple[int, int]:
     return len(alike), len((diff.new if event.side == "new" else diff.baseline).runs)
 
 
-def _parts(event: RunEvent, runs: tuple[int, int]) -> tuple[str, ...]:
+def _parts(event: RunEvent, jumps: int, runs: tuple[int, int]) -> tuple[str, ...]:
     span = {"first": event.step, "last": event.last}
     if event.what == EventKind.TREND:
         since = tr("over steps {first}–{last}", **span)
@@ -88,8 +108,10 @@ def _parts(event: RunEvent, runs: tuple[int, int]) -> tuple[str, ...]:
     timers = [fact for fact in event.facts if event.unit == "s" and fact.name.startswith("timing_s/")]
     other = tr("not in the baseline") if event.side == "new" else tr("not in the new side")
     alone = (other,) if event.elsewhere is False else ()
-    held = (_held(fact, event.delta) for fact in timers[:1])
+    held = (_held(fact, event.delta) for fact in timers[:1] if jumps == 1)  # they are those of the first one
     text = f"{since} {name} {change}"
+    if jumps > 1:
+        text = tr("{text} in {n} jumps", text=text, n=jumps)
     if runs[0] < runs[1]:
         text = tr("in {n} of {n1} runs {text}", n=runs[0], n1=runs[1], text=text)
     return (text if event.side == "new" else tr("baseline: {text}", text=text), *alone, *held)
