@@ -59,18 +59,19 @@ def event_parts(diff: Diff) -> tuple[tuple[str, ...], str]:
 
 
 def _with_further(diff: Diff, event: RunEvent) -> tuple[RunEvent, int]:
-    """An event with those that move its metric on in the same direction, and the number of all of them."""
+    """An event with those around it that move its metric in the same direction, and the number of them all."""
     jumps = 1
-    while event.what == EventKind.ONSET and event.last is not None:
-        further = next((one for one in diff.events if _goes_on(event, one)), None)
-        if further is None:
-            break
+    while earlier := next((one for one in diff.events if _goes_on(one, event)), None):
+        event, jumps = replace(event, step=earlier.step, before=earlier.before), jumps + 1
+    while further := next((one for one in diff.events if _goes_on(event, one)), None):
         event, jumps = replace(event, last=further.last, after=further.after), jumps + 1
     return event, jumps
 
 
 def _goes_on(event: RunEvent, other: RunEvent) -> bool:
     """Whether another event begins where one ends, from its level, and moves the metric on."""
+    if event.what != EventKind.ONSET:
+        return False
     same = (other.what, other.side, other.run, other.metric) == (event.what, event.side, event.run, event.metric)
     begins = event.last is not None and other.step > event.last and isclose(other.before, event.after, rel_tol=1e-6)
     return same and begins and other.delta * event.delta > 0

@@ -303,6 +303,11 @@ class TestCollectives:
             reading = read(write(tmp_path / f"{count}.json", trace(*events)))
             assert sum("operators of 2 processes" in finding.message for finding in reading.findings) == count
 
+    def test_the_host_is_in_the_name_that_torch_gives_a_trace(self, tmp_path: Path) -> None:
+        for name, host in (("node-1_77.1700000000.pt.trace.json", "node-1"), ("rank_1.17.pt.trace.json", None)):
+            path = write(tmp_path / name, trace({**op("aten::mm", 0, 10), "pid": 77}))
+            assert read(path).rows("SELECT host FROM capture") == [(host,)]
+
     def test_the_only_group_is_that_of_what_names_none(self, tmp_path: Path) -> None:
         info = {"rank": 0, "world_size": 2, "pg_config": [{"pg_name": "0", "ranks": [0, 1]}]}
         path = write(tmp_path / "t.json", trace(kernel(1, 5, 1, "ncclKernel_X"), distributedInfo=info))

@@ -319,6 +319,55 @@ def test_a_device_that_goes_on_after_the_step_is_judged_by_its_own_time(tmp_path
     assert [text.split(":")[0] for text in said] == ["Baseline", "New side"]
 
 
+@pytest.mark.parametrize("outlasting", ["old", "new"])
+def test_where_one_side_alone_waits_for_the_device_steps_last_as_long_as_the_longer(
+    tmp_path: Path, outlasting: str
+) -> None:
+    """5 ms on the device in each step. One side's host takes 1 ms for a step, that of the other one 9 ms."""
+    stores = []
+    for name in ("old", "new"):
+        wall = MS if name == outlasting else 9 * MS
+        made = RollupStore(tmp_path / f"{name}.duckdb").capture().step(1, wall=wall)
+        stores.append(made.time(1, 5 * MS, step_ns=wall, preparing_ns=0, tail_ns=wall - 5 * MS).done())
+    diff = compared(*stores)
+    period, span = diff.metric("time.period"), diff.metric("time.device_span")
+    assert diff.headline == "time.period" and period and span
+    assert (period.baseline, period.new) == ((5.0, 9.0) if outlasting == "old" else (9.0, 5.0))
+    assert span.delta == 0.0
+    (said,) = [finding.message for finding in diff.quality if finding.key == "outlasting"]
+    assert "so time.period is compared" in said
+
+
+def test_opposite_changes_of_one_operator_are_told_as_such(tmp_path: Path) -> None:
+    """In one phase +6 ms, in another one -2 ms; of some inputs +6 ms, of others -2 ms."""
+    old, new = by_hand(tmp_path, "old", 20 * MS), by_hand(tmp_path, "new", 24 * MS)
+    for made, first, second in ((old, 4, 16), (new, 10, 14)):
+        made.kernel(1, "bmm", 4, first * MS, phase="old_log_prob")
+        made.kernel(1, "bmm", 8, second * MS, phase="update_actor")
+    (cause,) = causes(old, new).causes
+    assert cause.text == "bmm takes 4.00 ms more: +6.00 ms in old_log_prob, -2.00 ms in update_actor."
+    old, new = by_hand(tmp_path, "one", 20 * MS), by_hand(tmp_path, "two", 24 * MS)
+    for made, first, second in ((old, 4, 16), (new, 10, 14)):
+        made.kernel(1, "bmm", 4, first * MS, shapes="8,8").kernel(1, "bmm", 8, second * MS, shapes="9,9")
+    (cause,) = causes(old, new).causes
+    assert cause.text == "bmm takes 4.00 ms more: +6.00 ms with inputs 8,8, -2.00 ms with inputs 9,9."
+
+
+def test_a_step_that_one_rank_lacks_on_one_side_is_no_cause(tmp_path: Path) -> None:
+    """Both ranks take 9 ms for the second step. The new side's rank 1 has no second step."""
+    stores = {}
+    for name, steps in (("old", (1, 2)), ("new", (1,)), ("both", (1,))):
+        made = RollupStore(tmp_path / f"{name}.duckdb")
+        for rank, had in ((0, (1,) if name == "both" else (1, 2)), (1, steps)):
+            made.capture(rank, rank, world_size=2)
+            for step in had:
+                time = (5 if step == 1 else 9) * MS
+                made.step(step, rank).time(step, time, rank).kernel(step, "MatMul", 4, time, rank)
+        stores[name] = made.done()
+    diff = compared(stores["old"], stores["new"])
+    assert diff.causes == () and "uneven_steps" in {finding.key for finding in diff.quality}
+
+
 @pytest.mark.slow
 def test_the_figures_of_a_phase_are_its_own(tmp_path: Path) -> None:
     """A kernel of 4 short calls in one phase and 4 long ones in another: those of the first get longer, or more."""

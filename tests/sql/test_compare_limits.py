@@ -593,3 +593,34 @@ def test_time_outside_of_phases_is_unknown_where_no_step_is_marked(tmp_path: Pat
     }
     assert (rows["update_actor"]["baseline"], rows["update_actor"]["new"]) == (20.0, 20.0)
     assert (rows["(outside)"]["baseline"], rows["(outside)"]["new"]) == (10.0, None)
+
+
+def test_steps_count_that_all_runs_of_both_sides_logged(tmp_path: Path) -> None:
+    """The step gets longer as training goes on. Most runs of the baseline ended before the others."""
+    sides = []
+    for name, lengths in (("old", (20, 16, 16, 16)), ("new", (20, 20, 20, 20))):
+        steps = [{"timing_s/step": 10.0 + step} for step in range(20)]
+        runs = [logged(tmp_path / f"{name}{run}.duckdb", *steps[:length]) for run, length in enumerate(lengths)]
+        sides.append(side(name, *runs))
+    assert values(compared(*sides), "timing_s/step") == (18.0, 18.0)
+
+
+def test_where_runs_share_few_steps_those_that_some_run_of_each_side_logged_count(tmp_path: Path) -> None:
+    """One run of the new side was continued from a checkpoint: it has none of the first steps."""
+    first = logged(tmp_path / "first.duckdb", *({"timing_s/step": 10.0} for _ in range(20)))
+    later = logged(tmp_path / "later.duckdb", *({"timing_s/step": 12.0} for _ in range(12)), first=15)
+    diff = compared(first, side("new", first, later))
+    step = diff.metric("timing_s/step")
+    assert step is not None and (step.baseline, step.samples["new"][0]) == (10.0, 10.0)
+
+
+@pytest.mark.parametrize(("devices", "told"), [((8, 8), False), ((8, 4), True), ((8, 9), False)])
+def test_a_rate_per_device_tells_of_other_devices(tmp_path: Path, devices: tuple[int, int], told: bool) -> None:
+    sides = []
+    for name, number in zip(("old", "new"), devices, strict=True):
+        time = 80.0 / number
+        step = {"timing_s/step": time, "perf/total_num_tokens": 4e5, "perf/throughput": 4e5 / time / number}
+        sides.append(logged(tmp_path / f"{name}.duckdb", *[step] * 8))
+    said = [finding.message for finding in compared(*sides).quality if finding.key == "devices"]
+    assert bool(said) == told
+    assert not told or "the baseline has about 8 devices and the new side 4," in said[0]

@@ -592,3 +592,15 @@ def test_generation_beside_the_step_did_not_shrink(tmp_path: Path) -> None:
     text = first_of(tmp_path, job(2, change)).text
     assert "generate_sequences shrank by" in text
     assert "as it runs beside the step on the new side (timing_s/generate_async)" in text
+
+
+def test_a_slowdown_that_fewer_tokens_hide_is_told(tmp_path: Path) -> None:
+    """Responses have 0.7 times as many tokens; each takes 1.4 times as long."""
+
+    def change(step: dict[str, float]) -> None:
+        for name in ("response_length/mean", "response_length/max"):
+            step[name] *= 0.7
+        step["per_token"] *= 1.4
+
+    texts = " ".join(cause.text for cause in diff_of(tmp_path, job(2, change)).causes)
+    assert re.search(r"; but for the same work generate_sequences takes about [\d.]+ s more", texts), texts

@@ -244,3 +244,11 @@ def test_real_logs(shared: Path) -> None:
     assert [event.step for event in told(diff, unit="s", what="onset")] == [111]
     (uneven,) = (finding for finding in diff.quality if finding.key == "uneven_times")
     assert uneven.severity == "info" and "34 of all 335 steps test or save a checkpoint" in uneven.message
+
+
+def test_levels_that_move_on_are_one_event_of_the_summary(tmp_path: Path) -> None:
+    """Generation takes 10 s more since step 101, and 20 s more since step 201."""
+    old = logged(tmp_path / "old.duckdb")
+    new = logged(tmp_path / "new.duckdb", gen=lambda step: 10.0 * (step > 100) + 10.0 * (step > 200))
+    (line,) = [line for line in summary_lines(build_view(compared(old, new))) if line.startswith("within run")]
+    assert "since step 101 timing_s/step +" in line and "in 2 jumps" in line

@@ -339,6 +339,15 @@ def test_exact_metrics_decide_from_one_run() -> None:
     assert (verdict.status, verdict.verified) == ("regressed", True)
 
 
+def test_lengths_of_responses_vary_by_chance_where_a_rule_allows_a_change() -> None:
+    tokens = delta("workload.total_tokens", 787.0, 816.3, "neutral", "count")
+    (verdict,) = gate(tokens, Rule(tokens.metric, max_relative=0.03), evidence="auto").verdicts
+    assert (verdict.status, verdict.verified) == ("inconclusive", False)
+    kernels = delta("workload.kernels", 787.0, 816.3, "neutral", "count")
+    (verdict,) = gate(kernels, Rule(kernels.metric, max_relative=0.03), evidence="auto").verdicts
+    assert (verdict.status, verdict.verified) == ("regressed", True)
+
+
 def test_limits_alone_are_not_verified() -> None:
     assert not gate(delta("time.step", 10, 20), FIVE_PERCENT).verdicts[0].verified
 
