@@ -13,12 +13,12 @@ from rlcompare.compare.exchanged import exchanged, where_edited
 from rlcompare.compare.odd_calls import odd_calls
 from rlcompare.compare.odd_module import in_odd_module
 from rlcompare.compare.operator_changes import OperatorChange, operator_changes
-from rlcompare.compare.parts import Basis, Candidate, Part, mean_total, total, whole
-from rlcompare.compare.phrases import count, ms, short, signed, times
+from rlcompare.compare.parts import MISMATCH, Basis, Candidate, Part, mean_total, total, whole
+from rlcompare.compare.phrases import NAME_LENGTH, count, ms, short, signed, times
 from rlcompare.compare.rows import number
 from rlcompare.compare.short_names import short_names
 from rlcompare.model.diff import Row
-from rlcompare.model.words import Presence
+from rlcompare.model.words import SIDES, Presence
 
 MOST_OF = 0.8
 """Part of an operator's change from which one phase, shape, or reason is all that is named."""
@@ -32,7 +32,7 @@ LEAST_REASON = 0.2
 SAME_TIME = 0.5
 """How far the kernels' own change may be from that in the step, as a part of it, for one to be split like the other."""
 
-NETTED = 0.1
+NETTED = 0.25
 """From this part of an operator's change on, opposite ones of its phases or inputs are told, and no reason for them."""
 
 LEAST_MEAN = 0.0005
@@ -292,7 +292,8 @@ def _place(name: str, main: Part | None, delta: float) -> str:
     """The operator, by its short name, and the phase with most of its change."""
     if main is None:
         return name
-    return _mostly(name, main) if main.delta / delta < SAME_PHASE else f"{name} in {short(main.phase)}"
+    is_whole = SAME_PHASE <= main.delta / delta <= 1 / SAME_PHASE
+    return f"{name} in {short(main.phase)}" if is_whole else _mostly(name, main)
 
 
 def _elsewhere(main: Part, parts: Mapping[int, Part]) -> float:
@@ -318,42 +319,45 @@ def _netted_phases(parts: Mapping[int, Part], delta: float) -> str:
     """The changes of an operator by phase, if they are opposite ones; else empty."""
     phases: dict[str, float] = {}
     for part in parts.values():
-        name = f"in {short(part.phase)}" if part.phase else "outside of the phases"
+        name = part.phase or ""
         phases[name] = phases.get(name, 0.0) + part.delta
-    return _netted(phases, delta, "in other phases")
+    shown = short_names([name for name in phases if name], NAME_LENGTH)
+    words = {name: f"in {shown[name]}" if name else "outside of the phases" for name in phases}
+    return _netted(phases, delta, words, "in other phases")
 
 
 def _netted_inputs(kernels: Sequence[Row], delta: float) -> str:
     """The changes of an operator by input shapes, if they are opposite ones; else empty.
 
-    Shapes that one side alone has are other work: then it is told how the sizes of the inputs changed.
-
-    Args:
-        delta: the operator's change in the step. That of its kernels may be another: some run beside others.
+    Shapes that one side alone has are other work: then it is told how the sizes of the inputs changed. Nothing is told
+    unless the times that no other kernels hide sum to the operator's change in the step.
     """
     inputs: dict[str, float] = {}
     for row in kernels:
-        if not row.get("input_shapes") or row["presence"] != Presence.BOTH:
+        before, after = (number(row.get(f"{side}_busy_ms")) for side in SIDES)
+        if not row.get("input_shapes") or row["presence"] != Presence.BOTH or before is None or after is None:
             return ""
-        name = f"with inputs {short(str(row['input_shapes']))}"
-        inputs[name] = inputs.get(name, 0.0) + (number(row["delta"]) or 0.0)
-    own = fsum(inputs.values())
-    return (
-        _netted({name: value * delta / own for name, value in inputs.items()}, delta, "with other inputs")
-        if own
-        else ""
-    )
-
-
-def _netted(changes: Mapping[str, float], delta: float, others: str) -> str:
-    """Changes that sum to another, the largest ones by name, if those against it are a part of it that counts."""
-    against = fsum(value for value in changes.values() if value * delta < 0)
-    if abs(against) < NETTED * abs(delta):
+        name = str(row["input_shapes"])
+        inputs[name] = inputs.get(name, 0.0) + after - before
+    if abs(fsum(inputs.values()) - delta) > MISMATCH * abs(delta):
         return ""
+    shown = short_names(list(inputs), NAME_LENGTH)
+    words = {name: f"with inputs {shown[name]}" for name in inputs}
+    return _netted(inputs, delta, words, "with other inputs")
+
+
+def _netted(changes: Mapping[str, float], delta: float, words: Mapping[str, str], others: str) -> str:
+    """Changes that sum to another, the largest ones by name, if those against it are a part of it that counts.
+
+    Empty if the others together are larger than one that is named.
+    """
+    against = fsum(value for value in changes.values() if value * delta < 0)
     by_size = sorted(changes, key=lambda name: (-abs(changes[name]), name))
     named, rest = by_size[:_NAMED], fsum(changes[name] for name in by_size[_NAMED:])
-    told = [f"{signed(changes[name])} {name}" for name in named]
-    return ", ".join([*told, f"{signed(rest)} {others}"] if by_size[_NAMED:] else told)
+    if abs(against) < NETTED * abs(delta) or len(named) < _NAMED or abs(rest) > abs(changes[named[-1]]):
+        return ""
+    told = [f"{signed(changes[name])} {words[name]}" for name in named]
+    return "; ".join([*told, f"{signed(rest)} {others}"] if by_size[_NAMED:] else told)
 
 
 def _shape(kernels: Sequence[Row], parts: Mapping[int, Part], delta: float) -> tuple[str, OperatorChange] | None:

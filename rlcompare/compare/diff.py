@@ -10,7 +10,6 @@ from rlcompare.compare.aggregates import metric_aggregates
 from rlcompare.compare.captures import are_times_whole, lone_phases
 from rlcompare.compare.causes import Evidence, find_causes
 from rlcompare.compare.comparability import are_steps_known, assess, is_host_alike
-from rlcompare.compare.devices import devices_found
 from rlcompare.compare.equal_work import with_work
 from rlcompare.compare.inputs import CompareOptions, RunStore, SideInput
 from rlcompare.compare.outlasting import outlasting_found
@@ -28,7 +27,7 @@ from rlcompare.compare.series import thinned_series
 from rlcompare.compare.sides import environments, make_sides
 from rlcompare.compare.stability import symptoms_of
 from rlcompare.compare.step_noise import with_step_noise, without_evidence_of_steps
-from rlcompare.compare.steps_and_ranks import are_steps_alike, lone_found
+from rlcompare.compare.steps_and_ranks import lacking_found, lone_found
 from rlcompare.compare.timeline import timeline_of
 from rlcompare.compare.timers import TrainingLog, training_log
 from rlcompare.compare.training import have_phases, rare_phases
@@ -74,6 +73,7 @@ def _compared(rollups: Rollups, options: CompareOptions) -> Diff:
     sections = make_sections(rollups, overall, env, of_rank, edits)
     of_both = by_name.get(headline), by_name.get(of_rank)
     lone = [finding for name in ("steps", "ranks") for finding in lone_found(sections[name], *of_both)]
+    lone += lacking_found(sections["steps"], *of_both, rollups.rows(records.UnevenSteps))
     timers = rollups.rows(records.TrainingPhase)
     events = run_events(rollups.rows(records.RunSeries), rollups.rows(records.TimerPart))
     (match,) = rollups.rows(records.KernelMatchSummary)
@@ -120,7 +120,7 @@ def _compared(rollups: Rollups, options: CompareOptions) -> Diff:
             steps_known=are_steps_known(comparability),
             lone_phases=lone_phases(groups),
             times_whole=are_times_whole(groups) and not lost,
-            same_members=not lone and are_steps_alike(rollups.rows(records.UnevenSteps)),
+            same_members=not lone,
             same_host=is_host_alike(comparability),
         )
     )
@@ -142,7 +142,6 @@ def _compared(rollups: Rollups, options: CompareOptions) -> Diff:
                 *copies_found(rollups.copies),
                 *apart,
                 *outlasting_found(by_name),
-                *devices_found(by_name),
                 *opposite_profiles(by_name.get(headline), by_name.get(profile), rollups.rows(records.MetricSample)),
                 *order_findings(sides, by_name.get(headline)),
                 *lone,

@@ -253,7 +253,7 @@ def _candidate(evidence: Evidence, basis: Basis, reason: str, amounts: Mapping[i
         start = f"Phase {short(names[0])} {moved(delta)} per step"
     else:
         start = f"Phases {', '.join(map(short, names[:-1]))} and {short(names[-1])} {moved(delta)} per step"
-    against = {place: _against(log, basis.parts[place]) for place in amounts}
+    against = {place: _against(log, basis.parts[place], reason) for place in amounts}
     most = max(against, key=lambda place: abs(against[place]))
     if against[most]:
         more = "more" if against[most] > 0 else "less"
@@ -267,13 +267,15 @@ def _candidate(evidence: Evidence, basis: Basis, reason: str, amounts: Mapping[i
     return Candidate(what, amounts, f"{start}{made_up}, {why}{note}.", section, row)
 
 
-def _against(log: TrainingLog, part: Part) -> float:
+def _against(log: TrainingLog, part: Part, reason: str) -> float:
     """What a timer changed by against what its work explains, in ms: fewer tokens may hide that each takes longer.
 
-    0 if the steps do not show it, or if it may be luck.
+    0 if the steps do not show it, if it may be luck, or if the reason is not the largest one.
     """
     work = work_of(log, part)
-    explained = fsum(one.amount for one in work.reasons if one.telling and one.amount * part.delta > 0)
+    explained = fsum(one.amount for one in work.reasons)
+    if not work.reasons or max(work.reasons, key=lambda one: abs(one.amount)).reason != reason:
+        return 0.0
     rest = part.delta - explained
     error = TELLING * sqrt(log.error_ms(part.timer) ** 2 + work.error**2)
     least = max(error, STEADY_RATE * (part.baseline + part.new) / 2)

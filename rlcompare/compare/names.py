@@ -43,8 +43,10 @@ TIMES = {
 }
 """Every ``time.<name>`` in ms per step, with its polarity, in the order of the report; defined in docs/design.md §4."""
 
-_COUNTED = frozenset(f"workload.{name}" for name in ("kernels", "input_elements", "collectives", "collective_bytes"))
-"""What ``sql/compare/workload_sample.sql`` counts in profiles."""
+_SAMPLED = frozenset(
+    f"workload.{name}" for name in ("total_tokens", "response_tokens", "response_length_mean", "decode_steps")
+)
+"""Amounts of work that the sampled responses decide."""
 
 PHASE_TIMES = ("wall", "compute", "exposed_comm", "free")
 """Every ``phase.<phase>.<name>``: in ms per step, lower is better."""
@@ -137,5 +139,5 @@ def is_workload(metric: str) -> bool:
 
 
 def is_exact(metric: str) -> bool:
-    """Whether one run tells all of a metric, as what a profile counts of its work. Responses of a log vary by luck."""
-    return metric in _COUNTED
+    """Whether one run tells all of a metric: an amount of work, unless chance decides it, as how responses end."""
+    return is_workload(metric) and metric not in _SAMPLED

@@ -18,7 +18,7 @@ def outlasting_found(overall: Mapping[str, Delta]) -> Iterator[Finding]:
         overall: the overall metrics, by id.
     """
     sides = [side for side in SIDES if outlasts(overall, side)]
-    compared = "time.device_span" if len(sides) > 1 or PERIOD not in overall else PERIOD
+    compared = PERIOD if PERIOD in overall else "time.device_span"
     for side in SIDES:
         if side in sides:
             times = (overall[metric].value(side) or 0.0 for metric in ("time.step", "time.device_span"))

@@ -255,11 +255,16 @@ def _add_period(overall: Overall, times: Sequence[TimeSample]) -> None:
     }
     if outlasting["baseline"] == outlasting["new"]:
         return
-    for side in SIDES:
-        for run in runs[side]:
-            step, span = found.get((side, run, "step")), found.get((side, run, "device_span"))
-            if step is not None and span is not None:
-                overall.add(PERIOD, side, run, max(step, span), NS_PER_MS)
+    known = {
+        (side, run): max(step, span)
+        for side in SIDES
+        for run in runs[side]
+        if (step := found.get((side, run, "step"))) is not None
+        if (span := found.get((side, run, "device_span"))) is not None
+    }
+    if {side for side, _ in known} == set(SIDES):
+        for (side, run), ns in known.items():
+            overall.add(PERIOD, side, run, ns, NS_PER_MS)
 
 
 def _is_on_both(times: Sequence[TimeSample], name: str) -> bool:

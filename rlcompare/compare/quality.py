@@ -293,7 +293,7 @@ def _left_out(steps: records.LeftOut, given: Mapping[SideName, SideInput]) -> Fi
         for number, words in (
             (steps.warmup, "warm-up"),
             (steps.profiled, "profiled"),
-            (steps.unshared, "missing or not counted on the other side"),
+            (steps.unshared, "that other runs lack or do not count"),
         )
         if number
     ]

@@ -111,9 +111,8 @@ def lone_found(section: Section, headline: Delta | None, of_rank: Delta | None) 
     if not alone or not known or of_rank.delta is None:
         return
     shared, little = fsum(known) / len(known), LEAST_ON_BOTH * abs(of_rank.delta)
-    alike = of_rank.delta and 1 / MOST_APART <= shared / of_rank.delta <= MOST_APART
     least = LEAST_RELATIVE * (of_rank.baseline or 0.0)
-    if alike or abs(shared - of_rank.delta) <= least:
+    if _is_change_of(known, of_rank):
         return
     took = "took about the same time" if abs(shared) < little else f"changed by {signed(shared)}"
     took += " on average" if max(map(abs, known)) >= little and len(known) > 1 else ""
@@ -141,10 +140,33 @@ def lone_found(section: Section, headline: Delta | None, of_rank: Delta | None) 
     yield Finding(f"lone_{section.name}", None, None, Severity.CAUTION, text)
 
 
-def are_steps_alike(uneven: Sequence[UnevenSteps]) -> bool:
-    """Whether no rank lacks steps on one side alone, of which its mean is then another one."""
+def lacking_found(
+    steps: Section, headline: Delta | None, of_rank: Delta | None, uneven: Sequence[UnevenSteps]
+) -> Iterator[Finding]:
+    """A caution where steps that some ranks lack on one side alone make the change: the means of these are of others.
+
+    Args:
+        steps: the section ``steps``.
+        of_rank: as for ``lone_found``.
+    """
     lacking = {side: {tuple(run.fewest_steps) for run in uneven if run.side == side} for side in SIDES}
-    return lacking["baseline"] == lacking["new"]
+    if headline is None or of_rank is None or headline.metric not in (PATH, of_rank.metric):
+        return
+    known = [number(row["delta"]) for row in steps.rows if row["presence"] == Presence.BOTH]
+    if known and None not in known and lacking["baseline"] != lacking["new"] and not _is_change_of(known, of_rank):
+        text = (
+            "The mean changed because some ranks lack steps on one side: it has no cause. Compare steps that all have"
+            " with --step."
+        )
+        yield Finding("lacking_steps", None, None, Severity.CAUTION, text)
+
+
+def _is_change_of(deltas: Iterable[float | None], of_rank: Delta) -> bool:
+    """Whether the mean of these changes of steps, or of ranks, is about that of all of them."""
+    known = [delta for delta in deltas if delta is not None]
+    shared = fsum(known) / len(known)
+    alike = of_rank.delta and 1 / MOST_APART <= shared / of_rank.delta <= MOST_APART
+    return bool(alike) or abs(shared - (of_rank.delta or 0.0)) <= LEAST_RELATIVE * (of_rank.baseline or 0.0)
 
 
 def _listed(what: str, names: Sequence[str]) -> str:

@@ -62,7 +62,7 @@ class Case:
 
     @property
     def _is_exact(self) -> bool:
-        """Whether chance has no part in it: what was counted, or an amount of work of which a rule allows no change."""
+        """Whether chance has no part in it: work that it does not decide, or of which a rule allows no change."""
         of_work = is_workload(self.delta.metric) and not (self.rule.max_relative or self.rule.max_absolute)
         return is_exact(self.delta.metric) or of_work
 

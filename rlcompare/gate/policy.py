@@ -52,8 +52,8 @@ headline is in ms or in s. A bare number is in the metric's own unit, as the dif
 
 ``max_increase`` and ``max_decrease`` name the same limit, on a change for the worse: use the one that reads better.
 Where no direction is better (``workload.*``, ``actor/grad_norm``), a change in either direction counts, if the rule
-names the metric itself or the metric is exact; a glob skips all other such metrics. A glob matches ``time.step@max``
-only if it contains an ``@``.
+names the metric itself or it is an amount of work; a glob skips all other such metrics. A glob matches
+``time.step@max`` only if it contains an ``@``.
 
 A rule fails if its metric was not measured, unless the rule is ``optional``. An optional rule is skipped if there is no
 such metric, unless its name is likely a typing error, or, for a limit on a change, if the baseline has no value. For

@@ -73,8 +73,9 @@ def _goes_on(event: RunEvent, other: RunEvent) -> bool:
     if event.what != EventKind.ONSET:
         return False
     same = (other.what, other.side, other.run, other.metric) == (event.what, event.side, event.run, event.metric)
-    begins = event.last is not None and other.step > event.last and isclose(other.before, event.after, rel_tol=1e-6)
-    return same and begins and other.delta * event.delta > 0
+    begins = event.last is not None and other.step > max(event.last, event.step)
+    alike = other.elsewhere == event.elsewhere and other.delta * event.delta > 0
+    return same and begins and alike and isclose(other.before, event.after, rel_tol=1e-6)
 
 
 def _is_news(event: RunEvent) -> bool:
@@ -113,7 +114,7 @@ def _parts(event: RunEvent, jumps: int, runs: tuple[int, int]) -> tuple[str, ...
     text = f"{since} {name} {change}"
     if jumps > 1:
         text = tr("{text} in {n} jumps", text=text, n=jumps)
-    if runs[0] < runs[1]:
+    if runs[0] < runs[1] and jumps == 1:  # they have this one
         text = tr("in {n} of {n1} runs {text}", n=runs[0], n1=runs[1], text=text)
     return (text if event.side == "new" else tr("baseline: {text}", text=text), *alone, *held)
 

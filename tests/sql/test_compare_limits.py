@@ -612,15 +612,3 @@ def test_where_runs_share_few_steps_those_that_some_run_of_each_side_logged_coun
     diff = compared(first, side("new", first, later))
     step = diff.metric("timing_s/step")
     assert step is not None and (step.baseline, step.samples["new"][0]) == (10.0, 10.0)
-
-
-@pytest.mark.parametrize(("devices", "told"), [((8, 8), False), ((8, 4), True), ((8, 9), False)])
-def test_a_rate_per_device_tells_of_other_devices(tmp_path: Path, devices: tuple[int, int], told: bool) -> None:
-    sides = []
-    for name, number in zip(("old", "new"), devices, strict=True):
-        time = 80.0 / number
-        step = {"timing_s/step": time, "perf/total_num_tokens": 4e5, "perf/throughput": 4e5 / time / number}
-        sides.append(logged(tmp_path / f"{name}.duckdb", *[step] * 8))
-    said = [finding.message for finding in compared(*sides).quality if finding.key == "devices"]
-    assert bool(said) == told
-    assert not told or "the baseline has about 8 devices and the new side 4," in said[0]

@@ -123,9 +123,9 @@ def test_steps_that_do_not_count_are_said(tmp_path: Path) -> None:
     said = [finding.message for finding in diff.quality if finding.key == "steps_left_out"]
     assert said == [
         "Baseline: training times are means over 7 of 20 steps; left out: 1 warm-up, 1 profiled,"
-        " 11 missing or not counted on the other side.",
+        " 11 that other runs lack or do not count.",
         "New side: training times are means over 7 of 9 steps; left out: 1 warm-up,"
-        " 1 missing or not counted on the other side.",
+        " 1 that other runs lack or do not count.",
     ]
     assert not [finding for finding in compared(long, long).quality if "other side" in finding.message]
 
