@@ -114,7 +114,7 @@ wheel: prepared
 	$(if $(NPU_MISSING),@echo 'The tests of torch_npu are skipped: $(strip $(NPU_MISSING)).')
 	rm -rf $(WHEEL_TESTS)
 	mkdir -p $(WHEEL_TESTS)
-	cp -R tests tools golden benchmarks docs *.md pyproject.toml Makefile $(WHEEL_TESTS)
+	cp -R tests tools golden benchmarks docs *.md LICENSE pyproject.toml Makefile $(WHEEL_TESTS)
 	cd $(WHEEL_TESTS) && $(NPU_ENV) RLCOMPARE_TEST_INSTALLED=1 $(CURDIR)/$(WHEEL_VENV)/bin/pytest $(PYTEST_FLAGS)
 
 # Also the slow tests that `make test` leaves out at this commit, and all sets of parameters.

@@ -118,7 +118,7 @@ def test_a_process_left_behind_does_not_hold_us(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_started(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="/nowhere/python cannot be started: No such file"):
+    with pytest.raises(UsageError, match="/nowhere/python cannot be started \\(No such file"):
         run_job(["/nowhere/python"], {}, tmp_path / "job.log")
     with pytest.raises(UsageError, match=r"job\.log cannot be written"):
         run_job([sys.executable], {}, tmp_path / "absent" / "job.log")

@@ -287,7 +287,7 @@ class TestOnTheCommandLine:
     def test_an_interpreter_that_is_not_there(self, rlcompare: Command) -> None:
         outcome = rlcompare(*self.RUN, "/nowhere/python3", "-m", "verl.trainer.main_ppo")
         assert outcome.code == 2
-        assert "/nowhere/python3 cannot be started: No such file" in outcome.error
+        assert "/nowhere/python3 cannot be started (No such file" in outcome.error
 
     @pytest.mark.parametrize(
         "answer",
