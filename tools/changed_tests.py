@@ -18,7 +18,8 @@ from pathlib import Path
 CHECKOUT = Path(__file__).resolve().parents[1]
 
 CORE = (
-    "tests/sql/test_normalize.py", "tests/sql/test_compare_*.py", "tests/unit/test_compare_*.py",
+    "tests/sql/test_normalize.py", "tests/sql/test_compare_causes.py", "tests/sql/test_compare_means.py",
+    "tests/sql/test_compare_roles.py", "tests/sql/test_compare_sections.py", "tests/unit/test_compare_*.py",
     "tests/unit/test_gate_*.py", "tests/unit/test_report_*.py", "tests/unit/test_health.py",
     "tests/sources/test_ascend_text_trace.py", "tests/sources/test_torch_trace.py", "tests/cli/test_gate.py",
 )  # fmt: skip
