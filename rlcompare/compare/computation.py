@@ -321,9 +321,7 @@ def _netted_phases(parts: Mapping[int, Part], delta: float) -> str:
     for part in parts.values():
         name = part.phase or ""
         phases[name] = phases.get(name, 0.0) + part.delta
-    shown = short_names([name for name in phases if name], NAME_LENGTH)
-    words = {name: f"in {shown[name]}" if name else "outside of the phases" for name in phases}
-    return _netted(phases, delta, words, "in other phases")
+    return _netted(phases, delta, "in", "in other phases")
 
 
 def _netted_inputs(kernels: Sequence[Row], delta: float) -> str:
@@ -341,22 +339,22 @@ def _netted_inputs(kernels: Sequence[Row], delta: float) -> str:
         inputs[name] = inputs.get(name, 0.0) + after - before
     if abs(fsum(inputs.values()) - delta) > MISMATCH * abs(delta):
         return ""
-    shown = short_names(list(inputs), NAME_LENGTH)
-    words = {name: f"with inputs {shown[name]}" for name in inputs}
-    return _netted(inputs, delta, words, "with other inputs")
+    return _netted(inputs, delta, "with inputs", "with other inputs")
 
 
-def _netted(changes: Mapping[str, float], delta: float, words: Mapping[str, str], others: str) -> str:
+def _netted(changes: Mapping[str, float], delta: float, start: str, others: str) -> str:
     """Changes that sum to another, the largest ones by name, if those against it are a part of it that counts.
 
-    Empty if the others together are larger than one that is named.
+    Empty if the others together are larger than one that is named. An empty name is that of no phase.
     """
     against = fsum(value for value in changes.values() if value * delta < 0)
     by_size = sorted(changes, key=lambda name: (-abs(changes[name]), name))
     named, rest = by_size[:_NAMED], fsum(changes[name] for name in by_size[_NAMED:])
     if abs(against) < NETTED * abs(delta) or len(named) < _NAMED or abs(rest) > abs(changes[named[-1]]):
         return ""
-    told = [f"{signed(changes[name])} {words[name]}" for name in named]
+    shown = short_names([name for name in changes if name], NAME_LENGTH)
+    words = (f"{start} {shown[name]}" if name else "outside of the phases" for name in named)
+    told = [f"{signed(changes[name])} {word}" for name, word in zip(named, words, strict=True)]
     return "; ".join([*told, f"{signed(rest)} {others}"] if by_size[_NAMED:] else told)
 
 

@@ -17,10 +17,9 @@ def outlasting_found(overall: Mapping[str, Delta]) -> Iterator[Finding]:
     Args:
         overall: the overall metrics, by id.
     """
-    sides = [side for side in SIDES if outlasts(overall, side)]
     compared = PERIOD if PERIOD in overall else "time.device_span"
     for side in SIDES:
-        if side in sides:
+        if outlasts(overall, side):
             times = (overall[metric].value(side) or 0.0 for metric in ("time.step", "time.device_span"))
             host, span = (f"{grouped(time, 3)} ms" for time in times)
             text = (

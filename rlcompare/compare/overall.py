@@ -91,6 +91,10 @@ class Overall:
         known = value is not None and abs(value) <= _LARGEST
         self._samples[metric][self._first[side] + run] = value if known else None
 
+    def values(self, metric: str, side: SideName) -> Sequence[float | None]:
+        """The values of the runs of a side, in the unit in which they were added; none if there is no such metric."""
+        return self._samples.get(metric, [])[self._first[side] :][: self._runs[side]]
+
     def deltas(self) -> tuple[Delta, ...]:
         """All metrics that at least one side has."""
         made = [self._delta(metric) for metric in self._samples]
@@ -101,8 +105,7 @@ class Overall:
 
     def _delta(self, metric: str) -> Delta:
         scale = self._scale[metric]
-        given = self._samples[metric]
-        values = {side: tuple(given[self._first[side] :][: self._runs[side]]) for side in SIDES}
+        values = {side: tuple(self.values(metric, side)) for side in SIDES}
         baseline, new = (mean(values[side]) for side in SIDES)
         reason = self._apart.get(metric)
         change = difference(baseline, new) if reason is None else None
@@ -152,7 +155,7 @@ def overall_metrics(rollups: Rollups, runs: Mapping[SideName, int]) -> tuple[Del
     for path in rollups.rows(PathSample):
         overall.add(PATH, path.side, path.run, path.ns, NS_PER_MS)
     _add_times(overall, times)
-    _add_period(overall, times)
+    _add_period(overall)
     for role in rollups.rows(RoleSample):
         name = f"role.{role.role}.{role.metric}"
         overall.add(name, role.side, role.run, role.ns, NS_PER_MS)
@@ -242,25 +245,18 @@ def _add_times(overall: Overall, times: Sequence[TimeSample]) -> None:
             overall.add(f"time.{name}@spread", time.side, time.run, time.spread_ns, NS_PER_MS)
 
 
-def _add_period(overall: Overall, times: Sequence[TimeSample]) -> None:
+def _add_period(overall: Overall) -> None:
     """``time.period``, if the device outlasts the host's steps on one side only."""
-    found = {(time.side, time.run, time.metric): time.mean_ns for time in times}
-    runs = {side: sorted({run for of, run, _ in found if of == side}) for side in SIDES}
-    outlasting = {
-        side: _outlasts(
-            (found.get((side, run, "step")), found.get((side, run, "compute")), found.get((side, run, "exposed_comm")))
-            for run in runs[side]
-        )
-        for side in SIDES
-    }
-    if outlasting["baseline"] == outlasting["new"]:
+    names = ("time.step", "time.compute", "time.exposed_comm", "time.device_span")
+    runs = {side: list(zip_longest(*(overall.values(name, side) for name in names))) for side in SIDES}
+    baseline, new = (_outlasts((step, compute, comm) for step, compute, comm, _ in runs[side]) for side in SIDES)
+    if baseline == new:
         return
     known = {
         (side, run): max(step, span)
         for side in SIDES
-        for run in runs[side]
-        if (step := found.get((side, run, "step"))) is not None
-        if (span := found.get((side, run, "device_span"))) is not None
+        for run, (step, _, _, span) in enumerate(runs[side])
+        if step is not None and span is not None
     }
     if {side for side, _ in known} == set(SIDES):
         for (side, run), ns in known.items():

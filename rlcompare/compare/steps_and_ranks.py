@@ -112,7 +112,7 @@ def lone_found(section: Section, headline: Delta | None, of_rank: Delta | None) 
         return
     shared, little = fsum(known) / len(known), LEAST_ON_BOTH * abs(of_rank.delta)
     least = LEAST_RELATIVE * (of_rank.baseline or 0.0)
-    if _is_change_of(known, of_rank):
+    if _is_change_of(shared, of_rank):
         return
     took = "took about the same time" if abs(shared) < little else f"changed by {signed(shared)}"
     took += " on average" if max(map(abs, known)) >= little and len(known) > 1 else ""
@@ -153,7 +153,8 @@ def lacking_found(
     if headline is None or of_rank is None or headline.metric not in (PATH, of_rank.metric):
         return
     known = [number(row["delta"]) for row in steps.rows if row["presence"] == Presence.BOTH]
-    if known and None not in known and lacking["baseline"] != lacking["new"] and not _is_change_of(known, of_rank):
+    shared = None if None in known else mean(known)
+    if shared is not None and lacking["baseline"] != lacking["new"] and not _is_change_of(shared, of_rank):
         text = (
             "The mean changed because some ranks lack steps on one side: it has no cause. Compare steps that all have"
             " with --step."
@@ -161,10 +162,8 @@ def lacking_found(
         yield Finding("lacking_steps", None, None, Severity.CAUTION, text)
 
 
-def _is_change_of(deltas: Iterable[float | None], of_rank: Delta) -> bool:
-    """Whether the mean of these changes of steps, or of ranks, is about that of all of them."""
-    known = [delta for delta in deltas if delta is not None]
-    shared = fsum(known) / len(known)
+def _is_change_of(shared: float, of_rank: Delta) -> bool:
+    """Whether the mean change of some steps, or ranks, is about that of all of them."""
     alike = of_rank.delta and 1 / MOST_APART <= shared / of_rank.delta <= MOST_APART
     return bool(alike) or abs(shared - (of_rank.delta or 0.0)) <= LEAST_RELATIVE * (of_rank.baseline or 0.0)
 

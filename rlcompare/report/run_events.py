@@ -10,7 +10,7 @@ from rlcompare.compare.names import polarity_of
 from rlcompare.compare.run_events import MORE_THAN_WHOLE, is_alike
 from rlcompare.language import mark, tr
 from rlcompare.model.diff import Diff, EventFact, RunEvent
-from rlcompare.model.words import EventKind, Polarity
+from rlcompare.model.words import EventKind, Polarity, SideName
 from rlcompare.report import quantity
 from rlcompare.report.sentences import said
 from rlcompare.text import safe_text
@@ -60,22 +60,26 @@ def event_parts(diff: Diff) -> tuple[tuple[str, ...], str]:
 
 def _with_further(diff: Diff, event: RunEvent) -> tuple[RunEvent, int]:
     """An event with those around it that move its metric in the same direction, and the number of them all."""
-    jumps = 1
-    while earlier := next((one for one in diff.events if _goes_on(one, event)), None):
-        event, jumps = replace(event, step=earlier.step, before=earlier.before), jumps + 1
-    while further := next((one for one in diff.events if _goes_on(event, one)), None):
-        event, jumps = replace(event, last=further.last, after=further.after), jumps + 1
-    return event, jumps
+    own = [one for one in diff.events if _series_of(one) == _series_of(event)]
+    own.sort(key=lambda one: one.step)
+    first = last = own.index(event)
+    while first and _goes_on(own[first - 1], own[first]):
+        first -= 1
+    while last + 1 < len(own) and _goes_on(own[last], own[last + 1]):
+        last += 1
+    begun, ended = own[first], own[last]
+    return replace(event, step=begun.step, before=begun.before, last=ended.last, after=ended.after), last - first + 1
+
+
+def _series_of(event: RunEvent) -> tuple[EventKind, SideName, int, str]:
+    return event.what, event.side, event.run, event.metric
 
 
 def _goes_on(event: RunEvent, other: RunEvent) -> bool:
-    """Whether another event begins where one ends, from its level, and moves the metric on."""
-    if event.what != EventKind.ONSET:
-        return False
-    same = (other.what, other.side, other.run, other.metric) == (event.what, event.side, event.run, event.metric)
-    begins = event.last is not None and other.step > max(event.last, event.step)
+    """Whether the next event of a series begins where one ends, from its level, and moves the metric on."""
+    begins = event.what == EventKind.ONSET and event.last is not None and other.step > event.last
     alike = other.elsewhere == event.elsewhere and other.delta * event.delta > 0
-    return same and begins and alike and isclose(other.before, event.after, rel_tol=1e-6)
+    return begins and alike and isclose(other.before, event.after, rel_tol=1e-6)
 
 
 def _is_news(event: RunEvent) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from statistics import median
 from typing import NamedTuple
 
-from rlcompare.compare.overall import PATH, PERIOD, rank_headline
+from rlcompare.compare.overall import PATH, rank_headline
 from rlcompare.compare.replicates import counted, of_repetitions
 from rlcompare.compare.runs import known
 from rlcompare.compare.series import kept
@@ -28,6 +28,7 @@ from rlcompare.report.charts.marks import Dots, Mark, dots_of
 from rlcompare.report.sentences import said
 from rlcompare.report.sides import side_label
 from rlcompare.report.step_parts import rows_of
+from rlcompare.report.tone import PROFILED_STEPS
 from rlcompare.text import safe_text
 
 MOST_DOTS = 800
@@ -35,9 +36,6 @@ MOST_DOTS = 800
 
 _LEVELS = (12, 20, 6, 26)
 """Heights of neighbouring dots, so that equal values do not hide each other."""
-
-_PROFILED = (PATH, "time.step", PERIOD, "time.device_span")
-"""Headlines that profiles measure: the section ``steps`` has the steps of their ranks."""
 
 _NAME, _NAMED = 60, 8
 
@@ -266,7 +264,7 @@ def _steps_of(diff: Diff, headline: Delta, side: SideName) -> _Steps:
         for step, value in zip(one.steps, one.values, strict=True)
         if math.isfinite(value)
     ]
-    if not series and headline.metric in _PROFILED:
+    if not series and headline.metric in PROFILED_STEPS:
         for row in rows_of(diff, "steps"):
             step, value = row.get(f"{side}_step"), row.get(side)
             if quantity.is_number(step) and quantity.is_number(value) and math.isfinite(value):

@@ -11,13 +11,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
 
-from rlcompare.compare.overall import OUTSIDE, PATH, PERIOD
+from rlcompare.compare.overall import OUTSIDE, PATH
 from rlcompare.language import tr
 from rlcompare.metrics.catalogue import entries
 from rlcompare.model.diff import Delta, Diff, Row, Value
 from rlcompare.model.words import SIDES, SideName
 from rlcompare.report.quantity import is_number
 from rlcompare.report.step_parts import number_of
+from rlcompare.report.tone import PROFILED_STEPS
 from rlcompare.text import safe_text
 
 SMALL = 0.005
@@ -181,7 +182,7 @@ def _of_phases(diff: Diff) -> StepAccount | None:
     if not sides or all(row.get("name") in (OUTSIDE, None) for row in rows):
         return None
     walls = any(row.get("kind") == "wall" for row in rows)
-    timed = diff.headline not in ("time.phases", "time.step", PERIOD, "time.device_span", PATH)
+    timed = diff.headline not in ("time.phases", *PROFILED_STEPS)
     divided = not timed and all(_is_divided(row, sides) for row in rows)
     parts = [part for row in rows for part in (_device_parts(row) if divided else (_whole(row),))]
     if timed:

@@ -9,11 +9,9 @@ from rlcompare.model.diff import Delta, Diff
 from rlcompare.report import quantity
 from rlcompare.report.summary.item import SummaryItem
 from rlcompare.report.symptoms import symptom_parts
+from rlcompare.report.tone import PROFILED_STEPS
 from rlcompare.report.workload import workload_texts
 from rlcompare.text import safe_text
-
-PROFILED = ("time.step", PATH, PERIOD, "time.device_span")
-"""Headlines whose steps the profile has."""
 
 
 def headline_item(diff: Diff, delta: Delta | None) -> SummaryItem:
@@ -42,7 +40,7 @@ def _absent(diff: Diff) -> str:
 
 def _in_few_steps(diff: Diff) -> tuple[str, ...]:
     """The steps of a profile that hold most of its change, if they are few."""
-    if not diff.causes or diff.headline not in PROFILED or "steps" not in diff.sections:
+    if not diff.causes or diff.headline not in PROFILED_STEPS or "steps" not in diff.sections:
         return ()
     steps = diff.sections["steps"]
     names = [safe_text(name, 40) for name in few_steps(steps)]
